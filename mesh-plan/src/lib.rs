@@ -57,10 +57,9 @@
 #![deny(missing_docs)]
 
 pub mod backend;
-mod by_address;
+mod cache;
 mod change;
 mod error;
-mod generations;
 mod mesh;
 mod mutation;
 mod outcome;

@@ -2,13 +2,11 @@
 
 mod builder;
 mod by_entity;
-mod export;
 mod later_page;
 mod parameters;
 #[cfg(test)]
 mod tests;
 mod transaction;
-mod views;
 mod write;
 
 use std::any::Any;
@@ -21,18 +19,18 @@ use futures_util::future::Either;
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::Schema;
 
-use crate::generations::Generations;
+use crate::cache::Cache;
 use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
 use crate::plan::parameters::Parameters;
-use crate::plan::{Plan, PlannedQuery, Target};
+use crate::plan::{Plan, PlannedQuery, Target, size};
 use crate::planner::{self, ParamInput, ReadKind, literal};
 use crate::policy::{View, Views};
 use crate::resolver::MaybeReady;
 use crate::rows::StepCounter;
 use crate::{
-    Answer, Context, Error, JsonBody, Limits, Mutator, PlanError, PlanErrorKind, Principal, QuerySource,
-    RecordId, ResolveError, Resolver, Value,
+    Answer, Context, Error, Export, JsonBody, Limits, Mutator, PlanError, PlanErrorKind, Principal,
+    QuerySource, RecordId, ResolveError, Resolver, Value,
 };
 
 pub use builder::{BuildError, BuildFault, MeshBuilder};
@@ -76,7 +74,7 @@ pub struct Mesh {
     functions: Functions,
     limits: Limits,
     cursors: CursorKey,
-    cache: Generations<Box<str>, Arc<PlannedQuery>>,
+    cache: Cache<Box<str>, Arc<PlannedQuery>>,
 }
 
 /// The request of a read.
@@ -173,6 +171,26 @@ impl Mesh {
         MeshBuilder::new(schema.into())
     }
 
+    /// Returns the whole schema, without the restrictions of policies.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.views.unrestricted().schema
+    }
+
+    /// Returns the schema as a principal sees it, without what policies hide. Ids are those of the whole schema.
+    pub fn schema_for(&self, principal: Option<&Principal>) -> Arc<Schema> {
+        Arc::clone(&self.views.find(principal).schema)
+    }
+
+    /// Returns the class of a principal: plans of equal queries are equal within a class. It is empty without policies.
+    pub fn policy_class(&self, principal: Option<&Principal>) -> Box<str> {
+        self.views.find(principal).class.clone()
+    }
+
+    /// Returns whether plans depend on the principal.
+    pub fn has_policies(&self) -> bool {
+        self.views.has_policies()
+    }
+
     /// Returns the bounds of reads.
     pub fn limits(&self) -> &Limits {
         &self.limits
@@ -181,11 +199,6 @@ impl Mesh {
     /// Returns the number of cached plans.
     pub fn plans_cached(&self) -> usize {
         self.cache.len()
-    }
-
-    /// Returns the estimated number of bytes of the cached plans and their texts.
-    pub fn plan_bytes_cached(&self) -> usize {
-        self.cache.weight()
     }
 
     /// Parses and checks a query, or finds the cached plan of its text.
@@ -206,43 +219,32 @@ impl Mesh {
 
     fn plan_in_view(&self, view: &View, request: &Request<'_>) -> Result<Plan, Error> {
         let later = LaterPage::from_request(request, &self.limits);
-        let is_later = later.is_some();
+        let place = later.as_ref().map(LaterPage::place);
         let key = match &later {
             Some(later) => later.cache_key(&view.class),
             None => request.cache_key(&view.class),
         };
         let param_input = ParamInput::Complete(request.params.unwrap_or(&NO_PARAMS));
         let cached = self.cache.get(key.as_str());
-        let is_new = cached.is_none() && later.as_ref().is_none_or(|later| later.is_cursor(&self.limits));
-        let mut variant = None;
+        let (is_cached, mut variant) = (cached.is_some(), None);
         if let Some(query) = cached
             && request.entity.is_none_or(|entity| entity == query.node.entity)
             // Planning reports errors with their locations.
             && let Ok(bound) = query.bind(param_input)
+            && let Some(cursor) = later.map_or(Some(bound.cursor), |later| later.open(&query).map(Some))
         {
-            let cursor = later.map(|later| later.open(&query));
             if let Some(query) = self.find_variant(query, &key, &bound.form) {
-                match cursor {
-                    None => return Ok(complete_plan(query, request, bound.cursor, bound.inputs)),
-                    Some(Some(cursor)) => {
-                        return Ok(complete_plan(query, request, Some(cursor), bound.inputs));
-                    }
-                    Some(None) => {}
-                }
-            } else if cursor.as_ref().is_none_or(Option::is_some) {
-                variant = Some(variant_key(&key, &bound.form));
+                return Ok(complete_plan(query, request, cursor, bound.inputs));
             }
+            variant = Some(variant_key(&key, &bound.form));
         }
-        let planner::Planned { query, cursor, inputs } = self.plan_query(view, request, param_input)?;
+        let planner::Planned { query, cursor, cursor_span, inputs } =
+            self.plan_query(view, request, param_input)?;
         let query = Arc::new(query);
-        let has_cursor_param = query.params.as_deref().is_some_and(Parameters::has_cursor);
-        // If `LaterPage` does not find the cursor, the key contains it, so the key is hardly ever requested again.
-        let key = match variant {
-            Some(variant) => Some(variant),
-            None => Some(key).filter(|_| is_new && (is_later || has_cursor_param || cursor.is_none())),
-        };
-        if let Some(key) = key {
-            let bytes = key.len() + query.bytes();
+        // A key that contains a cursor is hardly ever requested again.
+        let is_shared = !is_cached && place == cursor_span;
+        if let Some(key) = variant.or_else(|| is_shared.then_some(key)) {
+            let bytes = key.len() + query.memory;
             self.cache.insert(key.into(), Arc::clone(&query), bytes);
         }
         Ok(complete_plan(query, request, cursor, inputs))
@@ -266,21 +268,8 @@ impl Mesh {
     }
 
     fn check_in_view(&self, view: &View, request: &Request<'_>) -> Result<Vec<String>, Error> {
-        let key = request.cache_key(&view.class);
-        let is_of_path = |query: &Arc<PlannedQuery>| request.entity.is_none_or(|it| it == query.node.entity);
-        if request.params.is_none()
-            && let Some(query) = self.cache.get(key.as_str()).filter(is_of_path)
-        {
-            return Ok(query.param_names());
-        }
         let param_input = ParamInput::Partial(request.params.unwrap_or(&NO_PARAMS));
-        let planner::Planned { query, cursor, .. } = self.plan_query(view, request, param_input)?;
-        let names = query.param_names();
-        if query.params.is_none() && cursor.is_none() {
-            let bytes = key.len() + query.bytes();
-            self.cache.insert(key.into(), Arc::new(query), bytes);
-        }
-        Ok(names)
+        Ok(self.plan_query(view, request, param_input)?.query.param_names())
     }
 
     /// Checks a query as [`Mesh::check`] does, without policies.
@@ -318,6 +307,8 @@ impl Mesh {
         let planned = planner::plan(view, &self.limits, &self.cursors, &query, request.kind(), param_input);
         let mut planned = planned.map_err(locate)?;
         self.functions.apply_to(&mut planned.query.node);
+        let (_, text) = request.query.canonical();
+        planned.query.memory = size::estimate(text.len(), &planned.query.node);
         Ok(planned)
     }
 
@@ -352,6 +343,18 @@ impl Mesh {
             })),
             Err(payload) => ready(Err(panicked(payload))),
         }
+    }
+
+    /// Exports the records of a plan ([`Request::exported`]) that was checked with [`Plan::check_export`]. Returns their
+    /// number.
+    ///
+    /// # Errors
+    /// Those of the resolver and of the sink. The sink has then received only the beginning of the export.
+    pub async fn export(&self, plan: &Plan, context: &Context, export: Export) -> Result<u64, ResolveError> {
+        let entity = &plan.node().entity;
+        let resolver = self.resolvers.find(entity).ok_or_else(|| ResolveError::Missing(entity.clone()))?;
+        let exporting = async { resolver.export(plan, context, export).await };
+        AssertUnwindSafe(exporting).catch_unwind().await.map_err(panicked)?
     }
 }
 

@@ -11,7 +11,7 @@ use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
 use crate::plan::{Node, Plan, Predicate, Target};
 use crate::value::key;
-use crate::{Change, Key, Rule, Value, WriteError};
+use crate::{Key, Rule, Value, WriteError};
 pub use fields::{Fields, FieldsError};
 pub use mutator::{Mutator, Written};
 
@@ -343,12 +343,6 @@ impl Subject {
             1 => parts.next().unwrap_or_default(),
             _ => key::join(parts.collect::<Vec<_>>().iter().map(String::as_str)),
         }
-    }
-
-    /// Returns the changes of records with these ids.
-    pub(crate) fn changes(&self, ids: &[Key]) -> Vec<Change> {
-        let entity: Arc<str> = self.key().into();
-        ids.iter().map(|id| Change::record(Arc::clone(&entity), self.id_text(id))).collect()
     }
 
     /// Returns the error of a write to a record that does not exist.

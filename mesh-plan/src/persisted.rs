@@ -12,7 +12,7 @@ use mesh_ql::Format;
 use ring::digest;
 use thiserror::Error;
 
-use crate::generations::Generations;
+use crate::cache::Cache;
 use crate::{BoxFuture, Error, Mesh, PlanError, PlanErrorKind, Principal, Request};
 pub use declarations::ParamDeclarations;
 
@@ -173,7 +173,7 @@ pub struct Persisted {
     registration: Registration,
     requires_registered: bool,
     preloaded: HashMap<QueryId, Arc<PersistedQuery>>,
-    recent: Generations<QueryId, Arc<PersistedQuery>>,
+    recent: Cache<QueryId, Arc<PersistedQuery>>,
     store: Option<Arc<dyn QueryStore>>,
 }
 
@@ -189,7 +189,7 @@ impl Persisted {
             registration,
             requires_registered: false,
             preloaded: HashMap::new(),
-            recent: Generations::bounded(Self::ENTRIES, Self::TEXT_BYTES),
+            recent: Cache::bounded(Self::ENTRIES, Self::TEXT_BYTES),
             store: None,
         }
     }
@@ -204,7 +204,7 @@ impl Persisted {
     /// Sets the number of queries that memory holds in addition to the preloaded ones, and the size of their texts in bytes.
     #[must_use]
     pub fn memory(mut self, entries: usize, bytes: usize) -> Self {
-        self.recent = Generations::bounded(entries, bytes);
+        self.recent = Cache::bounded(entries, bytes);
         self
     }
 

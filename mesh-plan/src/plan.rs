@@ -8,12 +8,12 @@ mod node;
 pub(crate) mod parameters;
 mod predicate;
 mod related;
-mod size;
+pub(crate) mod size;
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::by_address::ByAddress;
 use crate::policy::{SessionBinding, SessionInput};
 use crate::{Key, Principal, Value, ValueRef};
 pub use computed::{ComputedFunction, ComputedInputs};
@@ -52,6 +52,8 @@ pub(crate) struct PlannedQuery {
     pub(crate) rows: usize,
     /// The largest number of bytes of a response.
     pub(crate) bytes: usize,
+    /// The estimated number of bytes in memory.
+    pub(crate) memory: usize,
     /// The number of rows that orders by values of related records may scan; `None` without such an order.
     pub(crate) related_sort_rows: Option<u64>,
     /// The session values that conditions need, by slot.
@@ -68,10 +70,18 @@ impl PlannedQuery {
     }
 }
 
-/// The identity of a plan's query. Plans with other targets or pages of the same cached query share it. An id stays unique
-/// as long as a clone of it exists, so it can be the key of a cache.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct PlanId(ByAddress<()>);
+/// The identity of a plan's query, for the keys of caches. Plans with other targets or pages of the same cached query share
+/// it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PlanId(u64);
+
+impl Default for PlanId {
+    /// Returns an id that differs from all others of this process.
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// The identity of a plan's result: plans with equal keys read the same rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -25,6 +25,7 @@ use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 use ring::digest;
 
 use crate::plan::cursor::{CursorKey, UnverifiedCursor};
+use crate::plan::parameters::PageMember;
 use crate::plan::{Column, Node, Page, PageSize, PlanId, PlannedQuery, Predicate, SortKey};
 use crate::policy::View;
 use crate::{PlanError, PlanErrorKind, Value};
@@ -61,6 +62,8 @@ pub(crate) struct Planned {
     pub(crate) query: PlannedQuery,
     /// The sort values of its cursor.
     pub(crate) cursor: Option<Arc<[Value]>>,
+    /// The location of the cursor in the text of the query, if it is no parameter.
+    pub(crate) cursor_span: Option<Span>,
     /// The values of its parameters.
     pub(crate) inputs: Vec<Value>,
 }
@@ -88,15 +91,19 @@ pub(crate) fn plan(
         page.size = PageSize::Rows(limits.export_rows);
     }
     let seal = cursors.seal(cursor_scope(&node).as_ref());
-    let mut cursor = None;
+    let (mut cursor, mut cursor_span) = (None, None);
     if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
         && let Some(requested) = page.after.as_ref().or(page.before.as_ref())
     {
         let (text, name) = match &requested.value {
-            OrParam::Value(text) => (Some(text.as_str()), None),
-            OrParam::Param { name } => {
-                (planner.params.cursor(&node.path, name, requested.span)?, Some(name.value.clone()))
+            OrParam::Value(text) => {
+                cursor_span = requested.span;
+                (Some(text.as_str()), None)
             }
+            OrParam::Param { name } => (
+                planner.params.page(&node.path, (name, requested.span), PageMember::Cursor)?,
+                Some(name.value.clone()),
+            ),
         };
         if let Some(text) = text {
             let values = UnverifiedCursor::parse(text).and_then(|it| seal.open(it, node.order.len()));
@@ -118,8 +125,8 @@ pub(crate) fn plan(
     let slots = planner.slots.list;
     let (params, inputs) = planner.params.finish(cursor.as_deref())?;
     let related_sort_rows = node.has_related_sort().then_some(limits.related_sort_rows);
-    let query = PlannedQuery { node, id, seal, rows, bytes, related_sort_rows, slots, params };
-    Ok(Planned { query, cursor, inputs })
+    let query = PlannedQuery { node, id, seal, rows, bytes, memory: 0, related_sort_rows, slots, params };
+    Ok(Planned { query, cursor, cursor_span, inputs })
 }
 
 /// Returns the digest that cursors of a read are bound to. It covers everything but page size and selection.
@@ -260,7 +267,8 @@ impl<'a> Planner<'a> {
         if let (Role::Relation(relation, _), Some(Spanned { value: OrParam::Param { name }, span })) =
             (role, cursor)
         {
-            self.params.no_cursor(path, (name, *span), relation)?;
+            let relation = relation.value.clone();
+            self.params.page(path, (name, *span), PageMember::NoCursor { relation })?;
         }
         let size = match last.or_else(|| requested?.first.as_ref()) {
             None => PageSize::Rows(self.limits.page_default),

@@ -16,7 +16,7 @@ mod union;
 mod view;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use mesh_ql::{FilterOp, Literal, Quantifier};
@@ -82,7 +82,8 @@ pub struct Access {
     except: BTreeSet<String>,
     dropped: BTreeSet<String>,
     conditions: Vec<Condition>,
-    write_conditions: WriteConditions,
+    /// The conditions of uses to which other conditions apply than those of reads.
+    write_conditions: BTreeMap<RecordUse, Vec<Condition>>,
     presets: Vec<Preset>,
     create: Option<BTreeSet<String>>,
     update: Option<BTreeSet<String>>,
@@ -128,8 +129,9 @@ impl Access {
     /// Requires that a record fulfills a condition after it was created or updated, instead of the conditions of
     /// [`Access::when`]. If there are several, all must be fulfilled.
     pub fn checking(mut self, condition: Condition) -> Self {
-        self.write_conditions.created.get_or_insert_default().push(condition.clone());
-        self.write_conditions.updated.get_or_insert_default().push(condition);
+        for record_use in [RecordUse::Created, RecordUse::Updated] {
+            self.write_conditions.entry(record_use).or_default().push(condition.clone());
+        }
         self
     }
 
@@ -180,28 +182,26 @@ impl Access {
     /// Returns the rights that both grant.
     pub fn and(mut self, other: Self) -> Self {
         self.allowed &= other.allowed;
+        for record_use in RecordUse::WRITES {
+            if [&self, &other].iter().any(|access| access.write_conditions.contains_key(&record_use)) {
+                let all = [self.conditions_of(record_use), other.conditions_of(record_use)].concat();
+                self.write_conditions.insert(record_use, all);
+            }
+        }
         self.only = intersection(self.only, other.only);
         self.create = intersection(self.create, other.create);
         self.update = intersection(self.update, other.update);
         self.denies_deletion |= other.denies_deletion;
         self.except.extend(other.except);
         self.dropped.extend(other.dropped);
-        self.write_conditions =
-            self.write_conditions.and(other.write_conditions, &self.conditions, &other.conditions);
         self.conditions.extend(other.conditions);
         self.presets.extend(other.presets);
         self
     }
 
-    /// Returns the conditions of one use of a record; `None` if the conditions of reads apply.
-    fn conditions_of(&self, record_use: RecordUse) -> Option<&[Condition]> {
-        match record_use {
-            RecordUse::Read => None,
-            RecordUse::Update => self.write_conditions.update.as_deref(),
-            RecordUse::Delete => self.write_conditions.delete.as_deref(),
-            RecordUse::Created => self.write_conditions.created.as_deref(),
-            RecordUse::Updated => self.write_conditions.updated.as_deref(),
-        }
+    /// Returns the conditions of one use of a record.
+    fn conditions_of(&self, record_use: RecordUse) -> &[Condition] {
+        self.write_conditions.get(&record_use).unwrap_or(&self.conditions)
     }
 
     fn visibility(&self, entity: &Entity, name: &str, member: Member) -> Visibility {
@@ -224,41 +224,8 @@ impl Access {
     }
 }
 
-/// The conditions of writes. `None` means that the conditions of reads apply.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct WriteConditions {
-    /// Before a record is updated.
-    update: Option<Vec<Condition>>,
-    /// Before a record is deleted.
-    delete: Option<Vec<Condition>>,
-    /// After a record was created.
-    created: Option<Vec<Condition>>,
-    /// After a record was updated.
-    updated: Option<Vec<Condition>>,
-}
-
-impl WriteConditions {
-    /// Returns the conditions of both. `read` and `other_read` are their conditions of reads.
-    fn and(self, other: Self, read: &[Condition], other_read: &[Condition]) -> Self {
-        let both = |left: Option<Vec<Condition>>, right: Option<Vec<Condition>>| {
-            if left.is_none() && right.is_none() {
-                return None;
-            }
-            let mut all = left.unwrap_or_else(|| read.to_vec());
-            all.extend(right.unwrap_or_else(|| other_read.to_vec()));
-            Some(all)
-        };
-        Self {
-            update: both(self.update, other.update),
-            delete: both(self.delete, other.delete),
-            created: both(self.created, other.created),
-            updated: both(self.updated, other.updated),
-        }
-    }
-}
-
 /// A use of a record by a request. Each use can have separate conditions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum RecordUse {
     /// A read of the record, or a reference to it.
     Read,

@@ -4,7 +4,7 @@ use std::hash::BuildHasher as _;
 
 use foldhash::fast::RandomState;
 
-use crate::generations::Generations;
+use crate::cache::Cache;
 
 /// The number of texts that are remembered, a few times as many as plans are cached.
 const TEXTS: usize = 4_096;
@@ -14,12 +14,12 @@ const TEXTS: usize = 4_096;
 #[derive(Debug)]
 pub struct Repeats {
     hasher: RandomState,
-    seen: Generations<u64, ()>,
+    seen: Cache<u64, ()>,
 }
 
 impl Default for Repeats {
     fn default() -> Self {
-        Self { hasher: RandomState::default(), seen: Generations::new(TEXTS) }
+        Self { hasher: RandomState::default(), seen: Cache::new(TEXTS) }
     }
 }
 

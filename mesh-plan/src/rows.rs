@@ -1,8 +1,7 @@
-//! Flat rows of a resolver: one table for each node of the plan, or one wide table.
+//! Flat rows of a resolver: one table for each node of the plan.
 
 mod applied;
 mod evaluate;
-mod joined;
 mod nest;
 mod steps;
 #[cfg(test)]
@@ -37,7 +36,6 @@ pub(crate) use tree::HashKey;
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     pub(crate) tables: HashMap<String, Table>,
-    pub(crate) joined: bool,
     pub(crate) applied: Applied,
     pub(crate) total: Option<u64>,
 }
@@ -57,14 +55,6 @@ impl Rows {
         let mut rows = Self { applied, ..Self::default() };
         rows.add_node(plan.node(), String::new(), &[]);
         rows
-    }
-
-    /// Creates rows from one wide table of joined rows, with a row for each combination. Columns of the root node have plain
-    /// names; columns of a nested node are prefixed with its path, such as `comments.author.name`. A nested object is absent
-    /// from a row if all its columns are NULL. Repeated rows of a node are folded by its row key ([`Node::row_key`]), or by
-    /// all its columns if the table lacks the row key.
-    pub fn joined(table: Table) -> Self {
-        Self { tables: HashMap::from([(String::new(), table)]), joined: true, ..Self::default() }
     }
 
     /// Declares the controls that have already been applied to these rows. Rows are filtered before they are grouped and

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::mutation::{Action, Mutation, Subject, Written};
+use crate::mutation::{Mutation, Subject, Written};
 use crate::plan::Plan;
 use crate::{Change, Error, JsonBody, Key, ResolveError, WriteError};
 
@@ -44,7 +44,7 @@ pub struct StepResult {
     pub ids: Vec<Key>,
     /// For a write, the reply of each mutation, or `None` for a reply without a body; for a read, its response.
     pub bodies: Vec<Option<JsonBody>>,
-    /// Whether an [`Action::Merge`] has created its record.
+    /// Whether an [`crate::Action::Merge`] has created its record.
     pub created: bool,
 }
 
@@ -72,10 +72,7 @@ impl StepResult {
     /// Returns the records that the step has written.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let ScriptStep::Write(mutations) = &self.step else { return Vec::new() };
-        match &**mutations {
-            [Mutation { subject, action: Action::Create { .. }, .. }, _, ..] => subject.changes(&self.ids),
-            _ => mutations.iter().zip(&self.ids).flat_map(|(mutation, id)| mutation.changes(id)).collect(),
-        }
+        mutations.iter().zip(&self.ids).flat_map(|(mutation, id)| mutation.changes(id)).collect()
     }
 }
 
@@ -150,11 +147,6 @@ impl Script for SingleWrite {
 
 /// Returns all changes of a transaction once.
 pub(crate) fn changes(done: &[StepResult]) -> Vec<Change> {
-    match done {
-        // Records that one step creates differ.
-        [only] if only.ids.len() > 1 => return only.changes(),
-        _ => {}
-    }
     let all: Vec<Change> = done.iter().flat_map(StepResult::changes).collect();
     let mut seen = HashSet::with_capacity(all.len());
     all.iter().filter(|change| seen.insert(*change)).cloned().collect()

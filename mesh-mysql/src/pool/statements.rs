@@ -53,7 +53,7 @@ impl Statements {
         let is_kept = self.kept.accepts(bytes) && self.repeats.is_repeat(sql);
         let statement = conn.prep(sql).await?;
         if is_kept {
-            for displaced in self.kept.displace(sql.into(), statement.clone(), bytes) {
+            for displaced in self.kept.insert(sql.into(), statement.clone(), bytes) {
                 conn.close(displaced).await?;
             }
         } else {

@@ -6,8 +6,8 @@ use mesh_schema::{ComputedError, Fault, Schema};
 use thiserror::Error;
 
 use super::{ByEntity, Mesh};
+use crate::cache::Cache;
 use crate::error::hint;
-use crate::generations::Generations;
 use crate::plan::computed::{ComputedFunction, ComputedInputs, Functions};
 use crate::plan::cursor::CursorKey;
 use crate::policy::{Policy, SchemaPolicy, Views};
@@ -175,7 +175,7 @@ impl MeshBuilder {
             resolvers: self.resolvers,
             mutators: self.mutators,
             functions,
-            cache: Generations::bounded(self.limits.plans, self.limits.plan_bytes),
+            cache: Cache::bounded(self.limits.plans, self.limits.plan_bytes),
             limits: self.limits,
             cursors: self.cursors,
         })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mesh_ql::Format;
+use mesh_ql::{Format, Span};
 
 use super::Request;
 use crate::plan::PlannedQuery;
@@ -13,7 +13,8 @@ use crate::{Limits, QuerySource, Value};
 /// A query text split around its presumed cursor, which is not yet verified.
 pub(super) struct LaterPage<'a> {
     before: &'a str,
-    text: &'a str,
+    /// The number of bytes of the presumed cursor.
+    length: usize,
     after: &'a str,
     cursor: UnverifiedCursor,
 }
@@ -39,7 +40,7 @@ impl<'a> LaterPage<'a> {
         let end = rest.bytes().position(|byte| !is_of_cursor(byte))?;
         let (text, after) = rest.split_at_checked(end)?;
         let cursor = UnverifiedCursor::parse(text).filter(|_| after.starts_with('"'))?;
-        Some(Self { before, text, after, cursor })
+        Some(Self { before, length: text.len(), after, cursor })
     }
 
     /// Returns the key of the plan: the text around the cursor, and which of the cursor's values are NULL. The text of a
@@ -58,17 +59,10 @@ impl<'a> LaterPage<'a> {
         key
     }
 
-    /// Returns whether the presumed cursor is the cursor of the query: replacing its text changes nothing else in the query.
-    pub(super) fn is_cursor(&self, limits: &Limits) -> bool {
-        let without_cursor = |cursor: &str| {
-            let text = format!("{}{cursor}{}", self.before, self.after);
-            let mut query = mesh_ql::parse(Format::Json, &text, &limits.query).ok()?;
-            let page = query.root.controls.page.as_mut()?;
-            let found = page.after.take().or_else(|| page.before.take())?;
-            found.value.value().is_some_and(|found| found == cursor).then_some(query)
-        };
-        // No cursor is as short as `A`.
-        without_cursor(self.text).is_some_and(|query| Some(query) == without_cursor("A"))
+    /// Returns the location of the presumed cursor with its quotes. If the parser has found the cursor of the query there,
+    /// replacing its text changes nothing else in the query.
+    pub(super) fn place(&self) -> Span {
+        Span::new(self.before.len() - 1, self.before.len() + self.length + 1)
     }
 
     /// Verifies that the cursor belongs to the query, and returns its values.

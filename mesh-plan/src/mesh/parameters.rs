@@ -8,7 +8,7 @@ use mesh_schema::FieldType;
 use super::{Mesh, NO_PARAMS, Request};
 use crate::Error;
 use crate::plan::PlannedQuery;
-use crate::plan::parameters::{ConditionUse, ParamUse};
+use crate::plan::parameters::{ConditionUse, PageMember, ParamUse};
 use crate::planner::ParamInput;
 
 /// A parameter of a query, with the values that its first use takes. `SPEC §19`
@@ -39,13 +39,13 @@ impl Mesh {
 
 fn parameters(query: &PlannedQuery) -> Vec<Parameter> {
     let uses = query.params.as_deref().map(|params| params.uses.as_slice()).unwrap_or_default();
-    let page_parameter =
-        |name: &str, ty| vec![Parameter { name: name.to_owned(), ty: Some(ty), is_list: false }];
     let parameters = uses.iter().flat_map(|usage| match usage {
         ParamUse::Condition(usage) => condition_parameters(usage),
-        ParamUse::PageSize(usage) => page_parameter(&usage.name, FieldType::Integer),
-        ParamUse::Cursor(usage) | ParamUse::NoCursor { usage, .. } => {
-            page_parameter(&usage.name, FieldType::String)
+        ParamUse::Page(usage) => {
+            let is_size = matches!(usage.member, PageMember::Size);
+            let (name, ty) =
+                (usage.name.value.clone(), if is_size { FieldType::Integer } else { FieldType::String });
+            vec![Parameter { name, ty: Some(ty), is_list: false }]
         }
     });
     parameters.collect()
@@ -53,7 +53,7 @@ fn parameters(query: &PlannedQuery) -> Vec<Parameter> {
 
 fn condition_parameters(usage: &ConditionUse) -> Vec<Parameter> {
     // A condition on JSON compares with a scalar of any type.
-    let ty = usage.ty.filter(|ty| *ty != FieldType::Json);
+    let ty = usage.left.ty.filter(|ty| *ty != FieldType::Json);
     let takes_list = matches!(usage.op.value, FilterOp::In | FilterOp::Nin);
     let named = |value: &OrParam<_>, is_list| match value {
         OrParam::Param { name } => Some(Parameter { name: name.value.clone(), ty, is_list }),

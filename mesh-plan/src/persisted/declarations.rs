@@ -5,11 +5,10 @@ use std::fmt;
 
 use mesh_ql::{Literal, ParamValue, ParamValues};
 use mesh_schema::FieldType;
-use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::planner::literal;
-use crate::{PlanError, PlanErrorKind};
+use crate::{Fields, PlanError, PlanErrorKind};
 
 /// The declared parameters of a query, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -39,35 +38,6 @@ struct Written {
     default: Option<ParamValue>,
 }
 
-/// Declarations by name. A duplicate name is an error.
-struct WrittenDeclarations(BTreeMap<String, Written>);
-
-impl<'de> Deserialize<'de> for WrittenDeclarations {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct DeclarationsVisitor;
-
-        impl<'de> Visitor<'de> for DeclarationsVisitor {
-            type Value = WrittenDeclarations;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object with declarations of parameters")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WrittenDeclarations, A::Error> {
-                let mut list = BTreeMap::new();
-                while let Some((name, declaration)) = map.next_entry::<String, Written>()? {
-                    if list.insert(name, declaration).is_some() {
-                        return Err(A::Error::custom("a parameter is declared twice"));
-                    }
-                }
-                Ok(WrittenDeclarations(list))
-            }
-        }
-
-        deserializer.deserialize_map(DeclarationsVisitor)
-    }
-}
-
 /// Deserializes a value that is present, even if it is `null`.
 fn deserialize_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ParamValue>, D::Error> {
     ParamValue::deserialize(deserializer).map(Some)
@@ -79,13 +49,15 @@ impl ParamDeclarations {
     /// # Errors
     /// A description of the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let WrittenDeclarations(written) = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let parsed = written.into_iter().map(|(name, Written { ty, default })| {
+        let members = Fields::parse(text.as_bytes()).map_err(|error| error.to_string())?;
+        let parsed = members.iter().map(|(name, declaration)| {
+            let Written { ty, default } =
+                serde_json::from_str(declaration).map_err(|error| format!("'{name}': {error}"))?;
             let Some(ty) = FieldType::parse(&ty) else {
                 let types: Vec<_> = FieldType::ALL.iter().map(|ty| ty.name()).collect();
                 return Err(format!("the type of '{name}' must be one of {}", types.join(", ")));
             };
-            Ok((name, Declaration { ty, default }))
+            Ok((name.to_owned(), Declaration { ty, default }))
         });
         parsed.collect::<Result<_, _>>().map(Self)
     }

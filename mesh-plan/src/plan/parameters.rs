@@ -1,6 +1,6 @@
 //! The parameters of a planned query, from which the values of each run are converted.
 
-use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, Span, Spanned};
+use mesh_ql::{FilterOp, Name, Operand, OrParam, Span, Spanned};
 use mesh_schema::{FieldType, TimeForm};
 
 use super::ColumnSource;
@@ -21,71 +21,85 @@ pub(crate) struct Parameters {
 #[derive(Debug)]
 pub(crate) enum ParamUse {
     Condition(Box<ConditionUse>),
-    PageSize(PageUse),
-    Cursor(PageUse),
-    /// The cursor of a page of a relation, which can only be `null`.
-    NoCursor {
-        usage: PageUse,
-        relation: String,
-    },
+    Page(PageUse),
+}
+
+/// A value that can be compared.
+#[derive(Clone, Debug)]
+pub(crate) struct Comparable {
+    pub(crate) name: Name,
+    pub(crate) source: ColumnSource,
+    pub(crate) ty: Option<FieldType>,
+    /// The type of its column, if known.
+    pub(crate) stored: Option<FieldType>,
+    pub(crate) time_form: Option<TimeForm>,
+    /// Whether it can be NULL.
+    pub(crate) nullable: bool,
+    /// Whether the database cannot compare it.
+    pub(crate) incomparable: bool,
 }
 
 /// A condition with parameters.
 #[derive(Debug)]
 pub(crate) struct ConditionUse {
     pub(crate) path: String,
-    pub(crate) name: Name,
-    pub(crate) source: ColumnSource,
-    pub(crate) ty: Option<FieldType>,
-    pub(crate) stored: Option<FieldType>,
-    pub(crate) time_form: Option<TimeForm>,
-    pub(crate) nullable: bool,
-    pub(crate) incomparable: bool,
+    pub(crate) left: Comparable,
     pub(crate) op: Spanned<FilterOp>,
     pub(crate) operand: Operand,
 }
 
-/// A part of `$page`.
+/// A member of `$page` that is a parameter.
 #[derive(Debug)]
 pub(crate) struct PageUse {
     pub(crate) path: String,
     pub(crate) name: Name,
     pub(crate) span: Option<Span>,
+    pub(crate) member: PageMember,
+}
+
+/// A member of `$page`.
+#[derive(Debug)]
+pub(crate) enum PageMember {
+    Size,
+    /// The cursor of the root's page.
+    Cursor,
+    /// The cursor of the page of a relation, which can only be `null`.
+    NoCursor {
+        relation: String,
+    },
 }
 
 impl Parameters {
     /// Returns whether a parameter is the cursor of the root's page.
     pub(crate) fn has_cursor(&self) -> bool {
-        self.uses.iter().any(|usage| matches!(usage, ParamUse::Cursor(_)))
+        self.uses.iter().any(ParamUse::is_cursor)
+    }
+}
+
+impl ParamUse {
+    /// Returns whether the parameter is the cursor of the root's page.
+    pub(crate) fn is_cursor(&self) -> bool {
+        matches!(self, Self::Page(PageUse { member: PageMember::Cursor, .. }))
     }
 
-    /// Returns the estimated number of bytes.
-    pub(crate) fn bytes(&self) -> usize {
-        let text = |literal: &Literal| if let Literal::Text(text) = literal { text.len() } else { 0 };
-        let one = |value: &Spanned<OrParam<Literal>>| {
-            size_of::<Spanned<OrParam<Literal>>>()
-                + match &value.value {
-                    OrParam::Value(literal) => text(literal),
-                    OrParam::Param { name } => name.len(),
-                }
-        };
-        let uses = self.uses.iter().map(|usage| match usage {
-            ParamUse::Condition(usage) => {
-                let operand = match &usage.operand {
-                    Operand::None => 0,
-                    Operand::One(value) => one(value),
-                    Operand::Many(list) => list.iter().map(one).sum(),
-                };
-                // Each text and list is an allocation.
-                size_of::<ConditionUse>() + 5 * 16 + usage.path.len() + 2 * usage.name.len() + operand
-            }
-            ParamUse::PageSize(usage) | ParamUse::Cursor(usage) => {
-                3 * 16 + usage.path.len() + usage.name.len()
-            }
-            ParamUse::NoCursor { usage, relation } => {
-                4 * 16 + usage.path.len() + usage.name.len() + relation.len()
-            }
-        });
-        size_of::<Self>() + self.form.len() + uses.map(|bytes| bytes + size_of::<ParamUse>()).sum::<usize>()
+    /// Returns the names of the parameters.
+    pub(crate) fn names(&self) -> Vec<&Name> {
+        match self {
+            Self::Condition(usage) => params(&usage.operand).map(|(name, _)| name).collect(),
+            Self::Page(usage) => vec![&usage.name],
+        }
     }
+}
+
+/// Lists the parameters of an operand.
+pub(crate) fn params(operand: &Operand) -> impl Iterator<Item = (&Name, Option<Span>)> {
+    let list = match operand {
+        Operand::None => &[][..],
+        Operand::One(value) => std::slice::from_ref(value),
+        Operand::Many(list) => list,
+    };
+    list.iter().filter_map(|value| match &value.value {
+        OrParam::Param { name } => Some((name, value.span)),
+        OrParam::Value(_) => None,
+    })
 }

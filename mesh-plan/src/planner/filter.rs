@@ -40,7 +40,7 @@ pub(super) fn plan(
             };
             let (path, op, operand) = (scope.context.path, condition.op, &condition.value);
             match params::has_params(operand) {
-                true => planner.params.condition(path, &left, op, operand)?,
+                true => planner.params.condition(path, left, op, operand)?,
                 false => comparison(path, &left, op, operand)?,
             }
         }
@@ -49,11 +49,7 @@ pub(super) fn plan(
 }
 
 /// Checks that the operator can be used on the value.
-pub(super) fn check_operator(
-    path: &str,
-    left: &Comparable<'_>,
-    op: Spanned<FilterOp>,
-) -> Result<(), PlanError> {
+pub(super) fn check_operator(path: &str, left: &Comparable, op: Spanned<FilterOp>) -> Result<(), PlanError> {
     if left.incomparable && !matches!(*op, FilterOp::IsNull | FilterOp::IsNotNull) {
         let kind = PlanErrorKind::Incomparable { field: left.name.value.clone() };
         return Err(PlanError::new(kind, path).with_span(op.span));
@@ -71,7 +67,7 @@ pub(super) fn check_operator(
 /// takes. The operand has no parameters.
 pub(super) fn comparison(
     path: &str,
-    left: &Comparable<'_>,
+    left: &Comparable,
     op: Spanned<FilterOp>,
     operand: &Operand,
 ) -> Result<Predicate, PlanError> {

@@ -181,7 +181,7 @@ impl Conditions<'_> {
 /// Plans a comparison with a value of the session.
 fn session(
     node: &NodeContext<'_>,
-    left: Comparable<'_>,
+    left: Comparable,
     op: FilterOp,
     value: &SessionValue,
     slots: &mut Slots,

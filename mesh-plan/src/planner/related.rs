@@ -42,12 +42,12 @@ impl Planner<'_> {
     }
 
     /// Finds the value at the end of a path through to-one relations.
-    pub(super) fn path<'q>(
+    pub(super) fn path(
         &mut self,
         scope: &mut Scope<'_>,
-        name: &'q Name,
+        name: &Name,
         control: &'static str,
-    ) -> Result<Comparable<'q>, PlanError> {
+    ) -> Result<Comparable, PlanError> {
         self.hops += hops(name);
         if self.hops > QUERY_HOPS_MAX {
             let bound = QUERY_HOPS_MAX;
@@ -59,12 +59,12 @@ impl Planner<'_> {
     }
 
     /// Finds the value of an aggregate of a to-many relation.
-    pub(super) fn relation_aggregate<'q>(
+    pub(super) fn relation_aggregate(
         &mut self,
         scope: &mut Scope<'_>,
-        name: &'q Name,
+        name: &Name,
         aggregate: &mesh_ql::Aggregate,
-    ) -> Result<Comparable<'q>, PlanError> {
+    ) -> Result<Comparable, PlanError> {
         let context = scope.context;
         let relation = relation(context, name, name.span)?;
         if relation.cardinality == Cardinality::One {
@@ -81,6 +81,7 @@ impl Planner<'_> {
         node.grouping = Some(Grouping { keys: Vec::new(), aggregates: vec![aggregate], having: None });
         let related = scope.add(relation, entity, node);
         let source = ColumnSource::Related { related, column: 0 };
+        let name = name.clone();
         Ok(Comparable { name, source, ty, stored: None, time_form, nullable, incomparable: false })
     }
 
@@ -107,13 +108,13 @@ impl Planner<'_> {
 
 /// Finds the value at the end of a path through to-one relations. `records` returns the records of a scope. Only paths with
 /// the same `purpose` share them.
-pub(super) fn path<'q>(
+pub(super) fn path(
     schema: &Schema,
     scope: &mut Scope<'_>,
     path: &str,
-    (whole, control, purpose): (&'q Name, &'static str, &'static str),
+    (whole, control, purpose): (&Name, &'static str, &'static str),
     records: &mut dyn FnMut(Scope<'_>, EntityId) -> Result<Node, PlanError>,
-) -> Result<Comparable<'q>, PlanError> {
+) -> Result<Comparable, PlanError> {
     let context = scope.context;
     if hops(whole) > PATH_HOPS_MAX {
         let bound = PATH_HOPS_MAX;

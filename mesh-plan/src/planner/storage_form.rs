@@ -12,7 +12,7 @@ const BOOLEAN_TEXTS: [(bool, [&str; 2]); 2] = [(false, ["0", "false"]), (true, [
 const DAY_SECONDS: i64 = 86_400;
 
 /// Returns a comparison or a list of values in the form of the column.
-pub(super) fn comparison(left: &Comparable<'_>, predicate: Predicate) -> Predicate {
+pub(super) fn comparison(left: &Comparable, predicate: Predicate) -> Predicate {
     match (left.ty, left.stored, left.time_form) {
         // The comparison converts both sides.
         (.., Some(TimeForm::Mixed { .. })) => predicate,
@@ -35,7 +35,7 @@ pub(super) fn comparison(left: &Comparable<'_>, predicate: Predicate) -> Predica
 }
 
 /// Returns whether the form of a comparison with the column depends on the compared value.
-pub(super) fn is_rewritten(left: &Comparable<'_>) -> bool {
+pub(super) fn is_rewritten(left: &Comparable) -> bool {
     let is_mixed = matches!(left.time_form, Some(TimeForm::Mixed { .. }));
     !is_mixed
         && matches!(

@@ -1,28 +1,15 @@
 //! The names in controls: fields, group keys and aggregates.
 
 use mesh_ql::{AggregateFn, Name, Subject};
-use mesh_schema::{FieldType, Member, TimeForm};
+use mesh_schema::{FieldType, Member};
 
 use super::Planner;
 use super::context::{NodeContext, Scope};
+pub(super) use crate::plan::parameters::Comparable;
 use crate::plan::{Aggregate, ColumnSource, Grouping};
 use crate::{PlanError, PlanErrorKind};
 
-/// A value that can be compared.
-pub(super) struct Comparable<'q> {
-    pub(super) name: &'q Name,
-    pub(super) source: ColumnSource,
-    pub(super) ty: Option<FieldType>,
-    /// The type of its column, if known.
-    pub(super) stored: Option<FieldType>,
-    pub(super) time_form: Option<TimeForm>,
-    /// Whether it can be NULL.
-    pub(super) nullable: bool,
-    /// Whether the database cannot compare it.
-    pub(super) incomparable: bool,
-}
-
-impl Comparable<'_> {
+impl Comparable {
     /// Refuses values of a type without an order.
     pub(super) fn check_order(&self, node: &NodeContext<'_>, control: &'static str) -> Result<(), PlanError> {
         if self.incomparable {
@@ -36,28 +23,29 @@ impl Comparable<'_> {
 }
 
 /// Finds the scalar field with that name.
-pub(super) fn field<'q>(
+pub(super) fn field(
     node: &NodeContext<'_>,
-    name: &'q Name,
+    name: &Name,
     control: &'static str,
-) -> Result<Comparable<'q>, PlanError> {
+) -> Result<Comparable, PlanError> {
     field_named(*node, name, name, control)
 }
 
 /// Finds the scalar field with that name, which is the last part of the path `whole`.
-pub(super) fn field_named<'q>(
+pub(super) fn field_named(
     node: NodeContext<'_>,
     name: &str,
-    whole: &'q Name,
+    whole: &Name,
     control: &'static str,
-) -> Result<Comparable<'q>, PlanError> {
+) -> Result<Comparable, PlanError> {
     let kind = match node.entity.member(name) {
         Some(Member::Field(id)) => {
             let field = node.entity.field(id);
             let source = ColumnSource::Column(field.column.clone());
             let (ty, stored, time_form, nullable) = (field.ty, field.stored, field.time_form, field.nullable);
             let incomparable = field.incomparable;
-            return Ok(Comparable { name: whole, source, ty, stored, time_form, nullable, incomparable });
+            let name = whole.clone();
+            return Ok(Comparable { name, source, ty, stored, time_form, nullable, incomparable });
         }
         Some(Member::Relation(_)) => {
             let (entity, relation) = (node.entity.key.clone(), name.to_owned());
@@ -71,13 +59,13 @@ pub(super) fn field_named<'q>(
 }
 
 /// Finds the subject of a control: a field of an ungrouped read, or a group key or an aggregate of a grouped one.
-pub(super) fn find<'q>(
+pub(super) fn find(
     planner: &mut Planner<'_>,
     scope: &mut Scope<'_>,
-    subject: &'q Subject,
+    subject: &Subject,
     grouping: Option<&Grouping>,
     control: &'static str,
-) -> Result<Comparable<'q>, PlanError> {
+) -> Result<Comparable, PlanError> {
     let node = scope.context;
     match subject {
         Subject::Field(name) if grouping.is_none() => planner.path(scope, name, control),
@@ -101,7 +89,7 @@ pub(super) fn find<'q>(
             };
             let field = aggregate.column.as_ref().and_then(|column| node.entity.field_of_column(column));
             Ok(Comparable {
-                name: alias,
+                name: alias.clone(),
                 source: ColumnSource::Aggregate(index),
                 ty: result_type(aggregate),
                 stored: None,

@@ -3,11 +3,11 @@
 //! A record is visible if one of the rules grants it, and so are its fields. Conditions apply to records, not to fields, so
 //! rules cannot be combined if one of them grants a field on its records, and another grants other records without the field.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mesh_schema::{Entity, Member};
 
-use super::{Access, Condition, Preset, RecordUse, Visibility, WriteConditions};
+use super::{Access, Condition, Preset, RecordUse, Visibility};
 
 /// A rule of a role.
 struct Rule<'r> {
@@ -54,15 +54,27 @@ pub(super) fn any_of(entity: &Entity, rules: &[(&str, Access)]) -> Result<Access
             .map(str::to_owned)
             .collect(),
         dropped: BTreeSet::new(),
-        conditions: disjunction(rules.iter().map(|rule| rule.conditions(RecordUse::Read))),
-        write_conditions: WriteConditions {
-            update: Some(disjunction(updating().map(|rule| rule.conditions(RecordUse::Update)))),
-            delete: Some(disjunction(
-                grants(|rule| rule.deletes).map(|rule| rule.conditions(RecordUse::Delete)),
-            )),
-            created: Some(disjunction(creating().map(|rule| rule.conditions(RecordUse::Created)))),
-            updated: Some(disjunction(updating().map(|rule| rule.conditions(RecordUse::Updated)))),
-        },
+        conditions: disjunction(rules.iter().map(|rule| rule.access.conditions_of(RecordUse::Read))),
+        write_conditions: BTreeMap::from([
+            (
+                RecordUse::Update,
+                disjunction(updating().map(|rule| rule.access.conditions_of(RecordUse::Update))),
+            ),
+            (
+                RecordUse::Delete,
+                disjunction(
+                    grants(|rule| rule.deletes).map(|rule| rule.access.conditions_of(RecordUse::Delete)),
+                ),
+            ),
+            (
+                RecordUse::Created,
+                disjunction(creating().map(|rule| rule.access.conditions_of(RecordUse::Created))),
+            ),
+            (
+                RecordUse::Updated,
+                disjunction(updating().map(|rule| rule.access.conditions_of(RecordUse::Updated))),
+            ),
+        ]),
         presets: created.chain(updated).collect(),
         create: Some(name_set(&creates)),
         update: Some(name_set(&updates)),
@@ -95,15 +107,11 @@ impl<'r> Rule<'r> {
         Self { role, access, creates, updates, reads, deletes: !access.denies_deletion && entity.deletable }
     }
 
-    fn conditions(&self, record_use: RecordUse) -> &'r [Condition] {
-        self.access.conditions_of(record_use).unwrap_or(&self.access.conditions)
-    }
-
     fn grant<'g>(&'g self, names: &'g BTreeSet<&'g str>, uses: &[RecordUse]) -> Grant<'g> {
         Grant {
             role: self.role,
             names,
-            conditions: uses.iter().map(|record_use| self.conditions(*record_use)).collect(),
+            conditions: uses.iter().map(|record_use| self.access.conditions_of(*record_use)).collect(),
         }
     }
 }

@@ -9,7 +9,7 @@ use mesh_schema::policy::Restriction;
 use mesh_schema::{Entity, EntityId, Schema};
 
 use super::{Access, Condition, Policy, Preset, RecordUse, Visibility};
-use crate::generations::Generations;
+use crate::cache::Cache;
 use crate::planner::policy_condition::{self, Slots};
 use crate::planner::write::{References, preset};
 use crate::{PlanError, Principal};
@@ -18,6 +18,7 @@ use crate::{PlanError, Principal};
 const MAX_CACHED_VIEWS: usize = 256;
 
 /// The schema and the conditions of one class.
+#[derive(Clone)]
 pub(crate) struct View {
     /// The schema without hidden names.
     pub(crate) schema: Arc<Schema>,
@@ -52,20 +53,10 @@ impl View {
         }
     }
 
-    /// Creates the view of a class from the view of the whole schema.
+    /// Creates the view of a class from the view of the whole schema, which has no conditions.
     fn new(unrestricted: &Self, class: &str, access: impl Fn(&Entity) -> Access) -> Self {
         let full_schema = &unrestricted.full_schema;
-        let mut view = Self {
-            schema: Arc::clone(full_schema),
-            full_schema: Arc::clone(full_schema),
-            class: class.into(),
-            in_values: unrestricted.in_values,
-            references: Arc::clone(&unrestricted.references),
-            conditions: HashMap::new(),
-            write_conditions: HashMap::new(),
-            presets: HashMap::new(),
-            dropped: HashSet::new(),
-        };
+        let mut view = Self { class: class.into(), ..unrestricted.clone() };
         let mut restrictions = HashMap::new();
         for (id, entity) in full_schema.entities() {
             let access = access(entity);
@@ -73,10 +64,8 @@ impl View {
             let all = |conditions: &[Condition]| {
                 (!conditions.is_empty()).then(|| Condition::All(conditions.to_vec()))
             };
-            for record_use in RecordUse::WRITES {
-                if let Some(conditions) = access.conditions_of(record_use) {
-                    view.write_conditions.insert((id, record_use), all(conditions));
-                }
+            for (record_use, conditions) in &access.write_conditions {
+                view.write_conditions.insert((id, *record_use), all(conditions));
             }
             view.conditions.extend(all(&access.conditions).map(|condition| (id, condition)));
             if !access.presets.is_empty() {
@@ -160,12 +149,12 @@ impl View {
 pub(crate) struct Views {
     unrestricted: Arc<View>,
     policies: Vec<Arc<dyn Policy>>,
-    by_class: Generations<Box<str>, Arc<View>>,
+    by_class: Cache<Box<str>, Arc<View>>,
 }
 
 impl Views {
     pub(crate) fn new(schema: Arc<Schema>, policies: Vec<Arc<dyn Policy>>, in_values: usize) -> Self {
-        let by_class = Generations::new(if policies.is_empty() { 0 } else { MAX_CACHED_VIEWS });
+        let by_class = Cache::new(if policies.is_empty() { 0 } else { MAX_CACHED_VIEWS });
         Self { unrestricted: Arc::new(View::unrestricted(schema, in_values)), policies, by_class }
     }
 

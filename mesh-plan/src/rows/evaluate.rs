@@ -4,7 +4,6 @@ mod group;
 mod order;
 mod predicate;
 mod records;
-mod sort;
 
 pub(super) use records::{Records, Row};
 

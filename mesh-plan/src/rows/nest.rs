@@ -2,7 +2,7 @@
 
 use super::evaluate::{Evaluation, Level};
 use super::tree::{HashKey, RowTree, RowsByParent, is_ungrouped, row_key};
-use super::{Applied, Rows, StepCounter, Table, joined, nested_path};
+use super::{Applied, Rows, StepCounter, Table, nested_path};
 use crate::plan::{Node, Plan};
 use crate::shape::ExportWriter;
 use crate::{Export, JsonBody, ResolveError};
@@ -41,10 +41,12 @@ impl Plan {
     ) -> Result<u64, ResolveError> {
         let mut tree = self.tree(rows, &steps)?;
         let mut writer = ExportWriter::new(self, export.format);
-        let root = std::mem::replace(&mut tree.parents, RowsByParent::ByRow(Vec::new()));
-        let root = if let RowsByParent::ByRow(lists) = root { lists.into_iter().next() } else { None };
-        for records in root.unwrap_or_default().chunks(EXPORTED) {
-            tree.parents = RowsByParent::ByRow(vec![records.to_vec()]);
+        let RowsByParent::Root(root) = std::mem::replace(&mut tree.parents, RowsByParent::Root(Vec::new()))
+        else {
+            return Ok(0);
+        };
+        for records in root.chunks(EXPORTED) {
+            tree.parents = RowsByParent::Root(records.to_vec());
             let mut pieces = Vec::new();
             writer.write(&mut tree, u64::MAX, |piece| {
                 pieces.push(piece);
@@ -64,14 +66,8 @@ impl Plan {
     fn tree(&self, mut rows: Rows, steps: &StepCounter) -> Result<RowTree, ResolveError> {
         let (node, applied) = (self.node(), rows.applied);
         check_declared(node, applied)?;
-        let mut tree = if rows.joined && !is_ungrouped(node, applied) {
-            let table = rows.tables.remove("").unwrap_or_default();
-            check_width("the root", &table)?;
-            joined::split(node, &table, steps)?
-        } else {
-            let root = rows.tables.get("").map_or(0, Table::len);
-            build(node, &mut rows, "", RowsByParent::ByRow(vec![(0..root).collect()]), steps)?
-        };
+        let root = (0..rows.tables.get("").map_or(0, Table::len)).collect();
+        let mut tree = build(node, &mut rows, "", RowsByParent::Root(root), steps)?;
         if applied != Applied::all() {
             tree.evaluate(&Evaluation { plan: self, applied, steps }, node, Level::Root)?;
         }

@@ -6,7 +6,7 @@ use mesh_ql::Format;
 use mesh_schema::{FieldType, JoinDocument, Schema, SchemaBuilder};
 
 use crate::memory::Tables;
-use crate::{Mesh, Request, Rows, Table, Value};
+use crate::{Mesh, Request};
 
 fn mesh(schema: SchemaBuilder) -> Mesh {
     Mesh::builder(schema.build().unwrap()).build().unwrap()
@@ -43,19 +43,4 @@ fn equal_rows_without_a_key_are_two_rows() {
     let schema = Schema::builder().entity("reading", |it| it.field("value", FieldType::Integer).no_id());
     let tables = Tables::new().with("readings", ["value"], [vec![3.into()], vec![3.into()]]);
     check(schema, &tables, "{ reading value }", r#"[{"value":3},{"value":3}]"#);
-}
-
-#[test]
-fn a_joined_object_with_an_id_is_present_even_if_all_selected_fields_are_null() {
-    let schema = Schema::builder()
-        .entity("post", |post| post.field("id", FieldType::Integer))
-        .entity("note", |note| note.field("id", FieldType::Integer).field("text", FieldType::String))
-        .relation("post.notes", JoinDocument::many("note", "notes.post_id = posts.id"));
-    let plan = mesh(schema).plan(&Request::collection(Format::Ql, "{ post id notes { text } }")).unwrap();
-    let mut wide = Table::new(["id", "notes.id", "notes.text"]);
-    wide.push([1.into(), 5.into(), Value::Null]);
-    wide.push([2.into(), Value::Null, Value::Null]);
-    let body = plan.nest(Rows::joined(wide)).unwrap();
-    let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
-    assert_eq!(body["items"].to_string(), r#"[{"id":1,"notes":[{"text":null}]},{"id":2,"notes":[]}]"#);
 }

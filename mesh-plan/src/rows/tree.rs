@@ -29,15 +29,15 @@ pub(crate) struct RowTree {
 pub(crate) enum RowsByParent {
     /// By the values of the parent's columns.
     ByKey { columns: Vec<usize>, rows: HashMap<Vec<HashKey>, Vec<usize>> },
-    /// By the parent's index in its table. The root has one list.
-    ByRow(Vec<Vec<usize>>),
+    /// The rows of the root.
+    Root(Vec<usize>),
 }
 
 impl RowsByParent {
     fn lists(&mut self) -> Box<dyn Iterator<Item = &mut Vec<usize>> + '_> {
         match self {
             Self::ByKey { rows, .. } => Box::new(rows.values_mut()),
-            Self::ByRow(rows) => Box::new(rows.iter_mut()),
+            Self::Root(rows) => Box::new(std::iter::once(rows)),
         }
     }
 }
@@ -218,7 +218,7 @@ impl RowSource for RowTree {
     ) -> Result<(), ResolveError> {
         let Self { table, positions, parents, default_rows, children, .. } = self;
         let rows = match (&*parents, parent) {
-            (RowsByParent::ByRow(rows), parent) => rows.get(parent.map_or(0, |parent| parent.index)),
+            (RowsByParent::Root(rows), _) => Some(rows),
             (RowsByParent::ByKey { columns, rows }, Some(parent)) => {
                 let key: Vec<_> = columns.iter().map(|column| HashKey::new(parent.cell(*column))).collect();
                 if key.contains(&HashKey::Null) { None } else { rows.get(&key) }

@@ -107,43 +107,9 @@ fn separate(_: &Plan) -> Rows {
     rows
 }
 
-/// One wide row for each combination.
-fn wide(ids: bool) -> Table {
-    let mut columns = vec!["id", "title", "author.name", "comments.text", "tags.name"];
-    if ids {
-        columns.extend(["author.id", "comments.id", "tags.id"]);
-    }
-    let mut table = Table::new(columns);
-    for (text, comment) in [("a", 1), ("b", 2)] {
-        for (name, tag) in [("red", 1), ("blue", 2)] {
-            let ids = if ids { row![7, comment, tag].to_vec() } else { Vec::new() };
-            table.push(row![1, "One", "Ada", text, name].into_iter().chain(ids));
-        }
-    }
-    let ids = if ids { row![NULL, NULL, NULL].to_vec() } else { Vec::new() };
-    table.push(row![2, "Two", NULL, NULL, NULL].into_iter().chain(ids));
-    table
-}
-
 #[test]
-fn separate_and_joined_rows_nest_alike() {
+fn rows_are_nested_by_the_keys_of_their_parents() {
     check(read(&posts(), separate));
-    check(read(&posts(), |_| Rows::joined(wide(true))));
-    check(read(&posts(), |_| Rows::joined(wide(false))));
-}
-
-#[test]
-fn children_that_look_alike_are_told_apart_by_their_id() {
-    let rows = |plan: &Plan| {
-        let mut table = Table::new(["id", "comments.id", "comments.text"]);
-        for comment in [1, 2, 1] {
-            table.push(row![1, comment, "same"]);
-        }
-        assert_eq!(plan.node().joins.len(), 1);
-        Rows::joined(table)
-    };
-    let request = Request::point(Format::Ql, "{ post id comments { text } }", "1");
-    assert_eq!(read(&request, rows).unwrap(), r#"{"id":1,"comments":[{"text":"same"},{"text":"same"}]}"#);
 }
 
 #[test]
@@ -151,9 +117,7 @@ fn a_point_read_shows_the_first_row_or_null() {
     let request = Request::point(Format::Ql, QUERY, "1");
     let one = NESTED[1..].split_once(r#",{"title":"Two""#).unwrap().0;
     assert_eq!(read(&request, separate).unwrap(), one);
-    assert_eq!(read(&request, |_| Rows::joined(wide(true))).unwrap(), one);
     assert_eq!(read(&request, Rows::new).unwrap(), "null");
-    assert_eq!(read(&request, |_| Rows::joined(Table::new(wide(true).columns().to_vec()))).unwrap(), "null");
 }
 
 #[test]
@@ -178,24 +142,22 @@ fn a_new_table_has_the_columns_that_nesting_needs() {
 
 #[test]
 fn a_page_is_cut_and_tells_that_more_follow() {
-    let page = |first: usize, rows: i64, joined: bool| {
+    let page = |first: usize, rows: i64| {
         let query = format!(r#"{{"post":{{"$select":{{"id":true}},"$page":{{"first":{first}}}}}}}"#);
         let text = read(&Request::collection(Format::Json, &query), move |plan| {
             let mut all = Rows::new(plan);
             (1..=rows).for_each(|id| all.root().push(row![id]));
-            if joined { Rows::joined(all.root().clone()) } else { all }
+            all
         });
         let body: serde_json::Value = serde_json::from_str(&text.unwrap()).unwrap();
         let ids: Vec<_> =
             body["items"].as_array().unwrap().iter().map(|item| item["id"].as_i64().unwrap()).collect();
         (ids, body["pageInfo"]["hasNextPage"].as_bool().unwrap())
     };
-    for joined in [false, true] {
-        assert_eq!(page(2, 2, joined), (vec![1, 2], false));
-        assert_eq!(page(2, 3, joined), (vec![1, 2], true));
-        assert_eq!(page(2, 9, joined), (vec![1, 2], true));
-        assert_eq!(page(2, 0, joined), (vec![], false));
-    }
+    assert_eq!(page(2, 2), (vec![1, 2], false));
+    assert_eq!(page(2, 3), (vec![1, 2], true));
+    assert_eq!(page(2, 9), (vec![1, 2], true));
+    assert_eq!(page(2, 0), (vec![], false));
 }
 
 #[test]
@@ -222,9 +184,6 @@ fn a_missing_column_is_named() {
     assert_eq!(without("", "author_id"), "the rows of the root lack the column 'author_id'");
     assert_eq!(without("author", "name"), "the rows of author lack the column 'name'");
     assert_eq!(without("comments", "post_id"), "the rows of comments lack the column 'post_id'");
-    let joined =
-        failure(read(&posts(), |_| Rows::joined(Table::new(["id", "title", "author.name", "tags.name"]))));
-    assert_eq!(joined, "the joined rows lack the column 'comments.text'");
 }
 
 #[test]
@@ -235,12 +194,6 @@ fn a_row_of_another_width_is_refused() {
         rows
     }));
     assert_eq!(text, "a row of tags has 3 cells, but there are 4 columns");
-    let text = failure(read(&posts(), |_| {
-        let mut table = wide(true);
-        table.push(row![1]);
-        Rows::joined(table)
-    }));
-    assert_eq!(text, "a row of the root has 1 cells, but there are 8 columns");
 }
 
 #[test]

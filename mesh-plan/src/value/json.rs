@@ -1,9 +1,10 @@
 //! Scalars in JSON documents, found by a JSON Pointer. `SPEC §14.8`
 
+use std::collections::HashMap;
 use std::fmt;
 
-use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 use super::{Value, ValueRef};
 
@@ -75,239 +76,73 @@ impl JsonPointer {
     /// assert_eq!(JsonPointer::new("/tags/1").find(document, JsonType::Text), Value::Null);
     /// ```
     pub fn find(&self, document: ValueRef<'_>, ty: JsonType) -> Value {
-        let seek = Seek { tokens: &self.tokens, ty };
-        match document {
-            ValueRef::Text(text) => {
-                let text = std::str::from_utf8(text).ok();
-                text.and_then(|text| seek.parse(text).ok()).unwrap_or_default()
+        let found = match document {
+            ValueRef::Text(text) => std::str::from_utf8(text).ok().and_then(|text| self.parse(text, ty)),
+            ValueRef::Boolean(_) | ValueRef::Integer(_) if self.tokens.is_empty() => {
+                Some(document.to_value())
             }
-            _ if !self.tokens.is_empty() => Value::Null,
-            ValueRef::Boolean(value) => seek.scalar(JsonType::Boolean, || Value::Boolean(value)),
-            ValueRef::Integer(value) => seek.scalar(JsonType::Number, || Value::Integer(value)),
-            ValueRef::Real(value) if value.is_finite() => {
-                seek.scalar(JsonType::Number, || Value::Real(value))
-            }
-            ValueRef::Real(_) | ValueRef::Null | ValueRef::Bytes(_) => Value::Null,
+            ValueRef::Real(value) if self.tokens.is_empty() && value.is_finite() => Some(Value::Real(value)),
+            _ => None,
+        };
+        match (ty, found.unwrap_or_default()) {
+            (_, Value::Null) => Value::Null,
+            (JsonType::Any, _) => Value::Boolean(true),
+            (JsonType::Boolean, found @ Value::Boolean(_))
+            | (JsonType::Number, found @ (Value::Integer(_) | Value::Real(_)))
+            | (JsonType::Text, found @ Value::Text(_)) => found,
+            _ => Value::Null,
         }
     }
+
+    /// Returns the scalar in a JSON text, or for [`JsonType::Any`] any value but `null` in place of an object or array; `None`
+    /// if there is nothing.
+    fn parse(&self, text: &str, ty: JsonType) -> Option<Value> {
+        // Only documents with escapes are accepted by some readers and refused by others.
+        let has_code = memchr::memmem::find(text.as_bytes(), br"\u").is_some();
+        if has_code && (escapes_nul(text) || serde_json::from_str::<Json>(text).is_err()) {
+            return None;
+        }
+        let mut found: &RawValue = serde_json::from_str(text).ok()?;
+        for token in &self.tokens {
+            let text = found.get();
+            found = if text.starts_with('{') {
+                serde_json::from_str::<HashMap<String, &RawValue>>(text).ok()?.remove(token)?
+            } else {
+                serde_json::from_str::<Vec<&RawValue>>(text).ok()?.get(Self::index(token)?)?
+            };
+        }
+        if found.get().starts_with(['{', '[']) {
+            return (ty == JsonType::Any).then_some(Value::Boolean(true));
+        }
+        Some(match serde_json::from_str(found.get()).ok()? {
+            Json::Bool(value) => Value::Boolean(value),
+            Json::String(value) => Value::Text(value),
+            Json::Number(number) => match number.as_i64() {
+                Some(value) => Value::Integer(value),
+                None => Value::Real(number.as_f64()?),
+            },
+            Json::Null | Json::Array(_) | Json::Object(_) => Value::Null,
+        })
+    }
+}
+
+/// Returns whether a string of a JSON text has the escaped character NUL.
+fn escapes_nul(json: &str) -> bool {
+    let mut rest = json;
+    while let Some((_, escape)) = rest.split_once('\\') {
+        if escape.starts_with("u0000") {
+            return true;
+        }
+        let mut chars = escape.chars();
+        chars.next();
+        rest = chars.as_str();
+    }
+    false
 }
 
 impl fmt::Display for JsonPointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.tokens.iter().try_for_each(|token| write!(f, "/{}", token.replace('~', "~0").replace('/', "~1")))
-    }
-}
-
-/// The search for the value at the end of a path. The recursion is bounded by serde_json.
-#[derive(Clone, Copy)]
-struct Seek<'p> {
-    tokens: &'p [String],
-    ty: JsonType,
-}
-
-impl Seek<'_> {
-    fn parse(self, text: &str) -> serde_json::Result<Value> {
-        // Only documents with escapes are accepted by some readers and refused by others.
-        if memchr::memmem::find(text.as_bytes(), br"\u").is_some() {
-            serde_json::from_str::<ReadableJson>(text)?;
-        }
-        let mut parser = serde_json::Deserializer::from_str(text);
-        let found = self.deserialize(&mut parser)?;
-        parser.end()?;
-        Ok(found)
-    }
-
-    /// Returns a scalar if it is at the end of the path and has the wanted type.
-    fn scalar(self, ty: JsonType, value: impl FnOnce() -> Value) -> Value {
-        match self.ty {
-            _ if !self.tokens.is_empty() => Value::Null,
-            JsonType::Any => Value::Boolean(true),
-            wanted if wanted == ty => value(),
-            _ => Value::Null,
-        }
-    }
-
-    /// Returns the value of an object or array at the end of the path.
-    fn container(self) -> Value {
-        if self.ty == JsonType::Any { Value::Boolean(true) } else { Value::Null }
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Seek<'_> {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Seek<'_> {
-    type Value = Value;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(self.scalar(JsonType::Boolean, || Value::Boolean(value)))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(self.scalar(JsonType::Number, || Value::Integer(value)))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        let number = || i64::try_from(value).map_or(Value::Real(value as f64), Value::Integer);
-        Ok(self.scalar(JsonType::Number, number))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(self.scalar(JsonType::Number, || Value::Real(value)))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(self.scalar(JsonType::Text, || Value::from(value)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Value, A::Error> {
-        let Some((token, tokens)) = self.tokens.split_first() else {
-            while elements.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(self.container());
-        };
-        if let Some(index) = JsonPointer::index(token) {
-            for _ in 0..index {
-                if elements.next_element::<IgnoredAny>()?.is_none() {
-                    return Ok(Value::Null);
-                }
-            }
-            let found = elements.next_element_seed(Self { tokens, ..self })?;
-            while elements.next_element::<IgnoredAny>()?.is_some() {}
-            return Ok(found.unwrap_or_default());
-        }
-        while elements.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Value::Null)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let Some((token, tokens)) = self.tokens.split_first() else {
-            while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-            return Ok(self.container());
-        };
-        let mut found = Value::Null;
-        while let Some(is_wanted) = members.next_key_seed(KeyEquals(token))? {
-            if is_wanted {
-                found = members.next_value_seed(Self { tokens, ..self })?;
-            } else {
-                members.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(found)
-    }
-}
-
-/// Compares a key without copying it.
-struct KeyEquals<'p>(&'p str);
-
-impl<'de> DeserializeSeed<'de> for KeyEquals<'_> {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for KeyEquals<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
-        Ok(key == self.0)
-    }
-}
-
-/// A document whose texts have no NUL and no half of a surrogate pair.
-struct ReadableJson;
-
-impl<'de> Deserialize<'de> for ReadableJson {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Self)
-    }
-}
-
-impl<'de> Visitor<'de> for ReadableJson {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Self, E> {
-        if text.contains('\0') { Err(E::custom("a text has the character NUL")) } else { Ok(self) }
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self, A::Error> {
-        while elements.next_element::<Self>()?.is_some() {}
-        Ok(self)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self, A::Error> {
-        while let Some(is_nul) = members.next_key_seed(KeyHasNul)? {
-            if is_nul {
-                return Err(A::Error::custom("a key has the character NUL"));
-            }
-            members.next_value::<Self>()?;
-        }
-        Ok(self)
-    }
-}
-
-/// Looks for the character NUL in a key.
-struct KeyHasNul;
-
-impl<'de> DeserializeSeed<'de> for KeyHasNul {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for KeyHasNul {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E>(self, key: &str) -> Result<bool, E> {
-        Ok(key.contains('\0'))
     }
 }
 
@@ -378,6 +213,8 @@ mod tests {
             "[1]//",
             r#"[1,"\u0000"]"#,
             r#"[1,"\ud800"]"#,
+            r#"[1,"\\\u0000"]"#,
+            r#"[1,{"a":"\u0000","a":1}]"#,
         ];
         for document in broken {
             check(document, "/0", JsonType::Any, Value::Null);

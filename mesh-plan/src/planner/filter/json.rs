@@ -12,11 +12,11 @@ use crate::value::json::{JsonPointer, JsonType};
 use crate::{PlanError, PlanErrorKind};
 
 /// Returns the scalar at a location in a JSON field, of any type.
-pub(super) fn find<'q>(
+pub(super) fn find(
     planner: &mut Planner<'_>,
     scope: &mut Scope<'_>,
-    (field, at): (&'q Name, &Name),
-) -> Result<Comparable<'q>, PlanError> {
+    (field, at): (&Name, &Name),
+) -> Result<Comparable, PlanError> {
     let found = planner.path(scope, field, "$where")?;
     if found.ty != Some(FieldType::Json) {
         let kind = PlanErrorKind::NotJson { field: field.value.clone() };
@@ -28,7 +28,7 @@ pub(super) fn find<'q>(
 }
 
 /// Returns the source of a comparison: a scalar in a JSON field has the type of the literals that it is compared with.
-pub(super) fn typed(path: &str, left: &Comparable<'_>, operand: &Operand) -> Result<ColumnSource, PlanError> {
+pub(super) fn typed(path: &str, left: &Comparable, operand: &Operand) -> Result<ColumnSource, PlanError> {
     let ColumnSource::Json { of, at, .. } = &left.source else { return Ok(left.source.clone()) };
     let literals = match operand {
         Operand::None => &[],

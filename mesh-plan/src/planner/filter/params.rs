@@ -14,10 +14,9 @@ use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValues, Span, Span
 
 use self::binder::Binder;
 use crate::plan::cursor::UnverifiedCursor;
-use crate::plan::parameters::{ConditionUse, PageUse, ParamUse, Parameters};
+use crate::plan::parameters::{Comparable, ConditionUse, PageMember, PageUse, ParamUse, Parameters, params};
 use crate::plan::{PlannedQuery, Predicate};
 use crate::planner::limits::Limits;
-use crate::planner::subject::Comparable;
 use crate::planner::typed;
 use crate::{PlanError, PlanErrorKind, Value};
 
@@ -63,24 +62,13 @@ impl<'v> Recorder<'v> {
     pub(in crate::planner) fn condition(
         &mut self,
         path: &str,
-        left: &Comparable<'_>,
+        left: Comparable,
         op: Spanned<FilterOp>,
         operand: &Operand,
     ) -> Result<Predicate, PlanError> {
-        let usage = ConditionUse {
-            path: path.to_owned(),
-            name: left.name.clone(),
-            source: left.source.clone(),
-            ty: left.ty,
-            stored: left.stored,
-            time_form: left.time_form,
-            nullable: left.nullable,
-            incomparable: left.incomparable,
-            op,
-            operand: operand.clone(),
-        };
+        let usage = ConditionUse { path: path.to_owned(), left, op, operand: operand.clone() };
         let condition = self.binder.condition(&usage)?;
-        let text = format!("{} {} {}", usage.source, op.name(), DisplayOperand(operand));
+        let text = format!("{} {} {}", usage.left.source, op.name(), DisplayOperand(operand));
         self.uses.push(ParamUse::Condition(Box::new(usage)));
         Ok(Predicate::Param { text, condition: Box::new(condition) })
     }
@@ -92,38 +80,22 @@ impl<'v> Recorder<'v> {
         name: &Name,
         span: Option<Span>,
     ) -> Result<usize, PlanError> {
-        let usage = PageUse { path: path.to_owned(), name: name.clone(), span };
         let slot = self.binder.inputs.len();
-        self.binder.page_size(&usage)?;
-        self.uses.push(ParamUse::PageSize(usage));
+        self.page(path, (name, span), PageMember::Size)?;
         Ok(slot)
     }
 
-    /// Plans the cursor of a page, and returns its text; `None` for the value `null`.
-    pub(in crate::planner) fn cursor(
-        &mut self,
-        path: &str,
-        name: &Name,
-        span: Option<Span>,
-    ) -> Result<Option<&'v str>, PlanError> {
-        let usage = PageUse { path: path.to_owned(), name: name.clone(), span };
-        let text = self.binder.cursor(&usage)?;
-        self.uses.push(ParamUse::Cursor(usage));
-        Ok(text)
-    }
-
-    /// Plans the cursor of a page of a relation, which can only be `null`.
-    pub(in crate::planner) fn no_cursor(
+    /// Plans a member of `$page`. Returns the text of a cursor; `None` for the value `null`.
+    pub(in crate::planner) fn page(
         &mut self,
         path: &str,
         (name, span): (&Name, Option<Span>),
-        relation: &Name,
-    ) -> Result<(), PlanError> {
-        let usage = PageUse { path: path.to_owned(), name: name.clone(), span };
-        let relation = relation.value.clone();
-        self.binder.no_cursor(&usage, &relation)?;
-        self.uses.push(ParamUse::NoCursor { usage, relation });
-        Ok(())
+        member: PageMember,
+    ) -> Result<Option<&'v str>, PlanError> {
+        let usage = PageUse { path: path.to_owned(), name: name.clone(), span, member };
+        let cursor = self.binder.page(&usage)?;
+        self.uses.push(ParamUse::Page(usage));
+        Ok(cursor)
     }
 
     /// Completes the plan. `cursor` has the sort values of a cursor that a parameter contains.
@@ -135,7 +107,7 @@ impl<'v> Recorder<'v> {
         if self.uses.is_empty() {
             return Ok((None, Vec::new()));
         }
-        if self.uses.iter().any(|usage| matches!(usage, ParamUse::Cursor(_))) {
+        if self.uses.iter().any(ParamUse::is_cursor) {
             self.binder.describe_cursor(cursor);
         }
         let Binder { in_values, page_max, inputs, form, .. } = self.binder;
@@ -147,15 +119,7 @@ impl PlannedQuery {
     /// Returns the names of the parameters.
     pub(crate) fn param_names(&self) -> Vec<String> {
         let uses = self.params.as_deref().map(|params| params.uses.as_slice()).unwrap_or_default();
-        let names = uses.iter().flat_map(|usage| match usage {
-            ParamUse::Condition(usage) => {
-                params(&usage.operand).map(|(name, _)| name.value.clone()).collect()
-            }
-            ParamUse::PageSize(usage) | ParamUse::Cursor(usage) | ParamUse::NoCursor { usage, .. } => {
-                vec![usage.name.value.clone()]
-            }
-        });
-        names.collect()
+        uses.iter().flat_map(ParamUse::names).map(|name| name.value.clone()).collect()
     }
 
     /// Returns the form of the conditions with parameters; empty if there are none.
@@ -173,22 +137,18 @@ impl PlannedQuery {
         let (in_values, page_max) = (*in_values, *page_max);
         let mut binder = Binder { param_input, in_values, page_max, inputs: Vec::new(), form: String::new() };
         let mut cursor = None;
-        let mut has_cursor = false;
         for usage in uses {
             match usage {
                 ParamUse::Condition(usage) => binder.condition(usage).map(drop)?,
-                ParamUse::PageSize(usage) => binder.page_size(usage)?,
-                ParamUse::NoCursor { usage, relation } => binder.no_cursor(usage, relation)?,
-                ParamUse::Cursor(usage) => {
-                    has_cursor = true;
-                    if let Some(text) = binder.cursor(usage)? {
-                        cursor =
-                            Some(self.open(text).ok_or_else(|| usage.error(PlanErrorKind::CursorMismatch))?);
+                ParamUse::Page(usage) => {
+                    if let Some(text) = binder.page(usage)? {
+                        let opened = self.open(text);
+                        cursor = Some(opened.ok_or_else(|| usage.error(PlanErrorKind::CursorMismatch))?);
                     }
                 }
             }
         }
-        if has_cursor {
+        if params.has_cursor() {
             binder.describe_cursor(cursor.as_deref());
         }
         check_known(uses, param_input)?;
@@ -215,31 +175,11 @@ impl PageUse {
 
 /// Refuses values of parameters that the query does not have.
 fn check_known(uses: &[ParamUse], param_input: ParamInput<'_>) -> Result<(), PlanError> {
-    let is_used = |name: &str| {
-        uses.iter().any(|usage| match usage {
-            ParamUse::Condition(usage) => params(&usage.operand).any(|(known, _)| known.value == name),
-            ParamUse::PageSize(usage) | ParamUse::Cursor(usage) | ParamUse::NoCursor { usage, .. } => {
-                usage.name.value == name
-            }
-        })
-    };
+    let is_used = |name: &str| uses.iter().flat_map(ParamUse::names).any(|known| known.value == name);
     match param_input.values().iter().find(|(name, _)| !is_used(name)) {
         None => Ok(()),
         Some((name, _)) => Err(PlanError::new(PlanErrorKind::unknown_parameter(name), "")),
     }
-}
-
-/// Lists the parameters of an operand.
-fn params(operand: &Operand) -> impl Iterator<Item = (&Name, Option<Span>)> {
-    let list = match operand {
-        Operand::None => &[][..],
-        Operand::One(value) => std::slice::from_ref(value),
-        Operand::Many(list) => list,
-    };
-    list.iter().filter_map(|value| match &value.value {
-        OrParam::Param { name } => Some((name, value.span)),
-        OrParam::Value(_) => None,
-    })
 }
 
 /// Returns whether an operand has parameters.

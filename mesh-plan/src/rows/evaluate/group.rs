@@ -9,7 +9,6 @@ use super::Evaluation;
 use super::order::{self, Number};
 use super::predicate;
 use super::records::{Records, Row};
-use super::sort::sort_by;
 use crate::plan::{Aggregate, ColumnSource, Grouping};
 use crate::rows::StepCounter;
 use crate::{ResolveError, Value};
@@ -29,7 +28,8 @@ pub(super) fn fold<'a>(
         let compared = keys.iter().map(|key| order::compare(cell(left, *key), cell(right, *key)));
         compared.fold(Ordering::Equal, Ordering::then)
     };
-    sort_by(&mut records.rows, evaluation.steps, |left, right| by_key(left, right))?;
+    evaluation.steps.check()?;
+    records.rows.sort_by(|left, right| by_key(left, right));
     let groups: Vec<&[Row<'_>]> = if keys.is_empty() {
         vec![&records.rows]
     } else {
@@ -70,7 +70,8 @@ fn compute(
     values.retain(|value| **value != Value::Null);
     let by_order = |left: &&Value, right: &&Value| order::compare(left, right);
     if aggregate.distinct {
-        sort_by(&mut values, steps, by_order)?;
+        steps.check()?;
+        values.sort_by(by_order);
         values.dedup_by(|left, right| by_order(left, right).is_eq());
     }
     Ok(match aggregate.function {

@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 use mesh_ql::{Direction, Nulls};
 
 use super::records::Records;
-use super::sort::sort_by;
 use crate::plan::SortKey;
 use crate::rows::StepCounter;
 use crate::{ResolveError, Value};
@@ -99,9 +98,11 @@ pub(super) fn sort(
     let is_used = |key: &&SortKey| !key.breaks_ties || records.find(&key.source).is_some();
     let order: Vec<&SortKey> = order.iter().filter(is_used).collect();
     let positions = positions(records, &order)?;
-    sort_by(&mut records.rows, steps, |left, right| {
-        compare_rows(&order, cells(left, &positions), cells(right, &positions))
-    })
+    steps.check()?;
+    records
+        .rows
+        .sort_by(|left, right| compare_rows(&order, cells(left, &positions), cells(right, &positions)));
+    Ok(())
 }
 
 fn cells<'r>(row: &'r [Value], positions: &'r [usize]) -> impl Iterator<Item = &'r Value> {

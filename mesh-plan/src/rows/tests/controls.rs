@@ -58,28 +58,6 @@ impl Data {
         }
     }
 
-    /// Returns one wide row for each combination of a post and a comment.
-    fn joined(&self) -> impl Resolver + use<> {
-        let data = self.clone();
-        let names = ["id", "title", "score", "comments.id", "comments.stars"];
-        move |_: Plan, _: Context| {
-            let mut table = Table::new(names);
-            for post in &data.posts {
-                let comments = data.comments.iter().filter(|comment| comment[1].1 == post[0].1);
-                let mut cells: Vec<_> =
-                    comments.map(|comment| [comment[0].1.clone(), comment[2].1.clone()]).collect();
-                if cells.is_empty() {
-                    cells.push([Value::Null, Value::Null]);
-                }
-                for cells in cells {
-                    table.push(post.iter().map(|(_, value)| value.clone()).chain(cells));
-                }
-            }
-            let rows = Rows::joined(table);
-            async move { Ok::<_, ResolveError>(rows) }
-        }
-    }
-
     fn tables(&self) -> Tables {
         let cells = |records: &[Record]| {
             let cells = |record: &Record| record.iter().map(|(_, value)| value.clone()).collect();
@@ -336,12 +314,11 @@ fn naive_resolvers_answer_as_tables_do() {
     let mut random = Random(7);
     for round in 0..400 {
         let (data, mut query) = (random.data(), random.query());
-        let [tables, naive, joined] = [mesh(data.tables()), mesh(data.naive()), mesh(data.joined())];
+        let [tables, naive] = [mesh(data.tables()), mesh(data.naive())];
         // Three pages of each.
         for _ in 0..3 {
             let expected = list(&tables, &query);
             assert_eq!(list(&naive, &query), expected, "{round}: {query} of {data:?}");
-            assert_eq!(list(&joined, &query), expected, "{round}, joined: {query} of {data:?}");
             let cursor = expected["pageInfo"]["endCursor"].clone();
             if cursor.is_null() || query.get("$page").is_none() {
                 break;

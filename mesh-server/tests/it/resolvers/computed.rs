@@ -1,12 +1,12 @@
-//! Computed fields have equal values for all row sources: templates and code, at the root and nested, over SQL, over
-//! separate tables and over one joined table. `SPEC §13.5`
+//! Computed fields have equal values for all row sources: templates and code, at the root and nested, over SQL and
+//! over tables in memory. `SPEC §13.5`
 
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use mesh_server::App;
 use mesh_server::mesh_plan::memory::Tables;
-use mesh_server::mesh_plan::{Context, Mesh, MeshBuilder, Plan, ResolveError, Rows, Table, Value};
+use mesh_server::mesh_plan::{Mesh, MeshBuilder, Value};
 use mesh_server::mesh_schema::{Document, Schema};
 use mesh_server::mesh_wire::base64;
 use mesh_sqlite::Database;
@@ -41,18 +41,6 @@ fn app(mesh: MeshBuilder) -> App {
             if let Value::Integer(likes) = likes { Value::from(likes * 2) } else { Value::Null }
         });
     App::builder(mesh.build().unwrap()).build().unwrap()
-}
-
-/// Returns the rows of a join, as a database driver would.
-async fn wide(_: Plan, _: Context) -> Result<Rows, ResolveError> {
-    let mut table = Table::new(["id", "first", "last", "born", "posts.id", "posts.title", "posts.likes"]);
-    for cells in [
-        [1.into(), "Ada".into(), Value::Null, "1815-12-10".into(), 1.into(), "One".into(), 3.into()],
-        [1.into(), "Ada".into(), Value::Null, "1815-12-10".into(), 2.into(), "Two".into(), Value::Null],
-    ] {
-        table.push(cells);
-    }
-    Ok(Rows::joined(table))
 }
 
 async fn read(app: &App, path: &str, query: &str) -> String {
@@ -102,9 +90,4 @@ async fn computed_fields_over_tables_in_memory() {
         posts,
     );
     check(&app(Mesh::builder(schema()).default_resolver(tables))).await;
-}
-
-#[tokio::test]
-async fn computed_fields_over_one_joined_table() {
-    check(&app(Mesh::builder(schema()).resolver("user", wide))).await;
 }

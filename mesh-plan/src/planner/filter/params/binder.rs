@@ -2,10 +2,9 @@
 
 use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValue, ParamValues, Spanned};
 
-use super::{ParamInput, params};
-use crate::plan::parameters::{ConditionUse, PageUse};
+use super::ParamInput;
+use crate::plan::parameters::{ConditionUse, PageMember, PageUse, params};
 use crate::plan::{Comparand, Predicate};
-use crate::planner::subject::Comparable;
 use crate::planner::{filter, literal};
 use crate::value::like::Pattern;
 use crate::{PlanError, PlanErrorKind, Value};
@@ -22,20 +21,16 @@ pub(super) struct Binder<'v> {
 impl<'v> Binder<'v> {
     /// Plans a condition with the values of its parameters, and adds the values to the inputs.
     pub(super) fn condition(&mut self, usage: &ConditionUse) -> Result<Predicate, PlanError> {
-        let ConditionUse { path, name, source, ty, stored, time_form, nullable, incomparable, op, operand } =
-            usage;
-        let (source, ty, stored) = (source.clone(), *ty, *stored);
-        let (time_form, nullable, incomparable) = (*time_form, *nullable, *incomparable);
-        let left = Comparable { name, source, ty, stored, time_form, nullable, incomparable };
+        let ConditionUse { path, left, op, operand } = usage;
         let values = match self.param_input {
             ParamInput::Partial(values) if params(operand).any(|(name, _)| values.get(name).is_none()) => {
-                filter::check_operator(path, &left, *op)?;
+                filter::check_operator(path, left, *op)?;
                 return Ok(Predicate::Any(Vec::new()));
             }
             ParamInput::Complete(values) | ParamInput::Partial(values) => values,
         };
         let literals = self.literals(usage, values)?;
-        let planned = filter::comparison(path, &left, *op, &literals);
+        let planned = filter::comparison(path, left, *op, &literals);
         let mut predicate = planned.map_err(|error| {
             // The literal has the span of its parameter.
             let param = params(operand).find(|(_, span)| span.is_some() && *span == error.span);
@@ -121,7 +116,20 @@ impl<'v> Binder<'v> {
         }
     }
 
-    pub(super) fn page_size(&mut self, usage: &PageUse) -> Result<(), PlanError> {
+    /// Checks a member of `$page`. Adds the size of a page to the inputs, and returns the text of a cursor that is not `null`.
+    pub(super) fn page(&mut self, usage: &PageUse) -> Result<Option<&'v str>, PlanError> {
+        match &usage.member {
+            PageMember::Size => self.page_size(usage).map(|()| None),
+            PageMember::Cursor => self.cursor(usage),
+            PageMember::NoCursor { relation } => match self.param_input.values().get(&usage.name) {
+                Some(ParamValue::Null) => Ok(None),
+                Some(_) => Err(usage.error(PlanErrorKind::CursorOnNested { relation: relation.clone() })),
+                None => self.cursor(usage),
+            },
+        }
+    }
+
+    fn page_size(&mut self, usage: &PageUse) -> Result<(), PlanError> {
         let values = self.param_input.values();
         let number = match (values.get(&usage.name), self.param_input) {
             (Some(ParamValue::One(Literal::Integer(number))), _) => *number as f64,
@@ -145,7 +153,7 @@ impl<'v> Binder<'v> {
         Ok(())
     }
 
-    pub(super) fn cursor(&self, usage: &PageUse) -> Result<Option<&'v str>, PlanError> {
+    fn cursor(&self, usage: &PageUse) -> Result<Option<&'v str>, PlanError> {
         let found = match (self.param_input.values().get(&usage.name), self.param_input) {
             (Some(ParamValue::Null), _) | (None, ParamInput::Partial(_)) => return Ok(None),
             (Some(ParamValue::One(Literal::Text(text))), _) => return Ok(Some(text)),
@@ -156,15 +164,6 @@ impl<'v> Binder<'v> {
         };
         let takes = "a cursor (a string) or null".to_owned();
         Err(usage.error(PlanErrorKind::ParameterValue { takes, found }))
-    }
-
-    /// Checks that the cursor of a relation's page is `null`.
-    pub(super) fn no_cursor(&self, usage: &PageUse, relation: &str) -> Result<(), PlanError> {
-        match (self.param_input.values().get(&usage.name), self.param_input) {
-            (Some(ParamValue::Null), _) | (None, ParamInput::Partial(_)) => Ok(()),
-            (None, ParamInput::Complete(_)) => Err(usage.missing()),
-            (Some(_), _) => Err(usage.error(PlanErrorKind::CursorOnNested { relation: relation.to_owned() })),
-        }
     }
 
     /// Adds to the form which values of the cursor are NULL.

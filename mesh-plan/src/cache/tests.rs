@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn weight_stays_within_the_capacity() {
-    let cache = Generations::new(100);
+    let cache = Cache::new(100);
     for key in 0..1_000 {
         cache.insert(key, key, 1 + key % 7);
         assert!(cache.weight() <= 100, "{}", cache.weight());
@@ -16,7 +16,7 @@ fn weight_stays_within_the_capacity() {
 #[test]
 fn a_bound_is_reached_and_not_exceeded() {
     for bound in 1..=9 {
-        for cache in [Generations::new(bound), Generations::bounded(bound, usize::MAX)] {
+        for cache in [Cache::new(bound), Cache::bounded(bound, usize::MAX)] {
             for key in 0..bound {
                 cache.insert(key, (), 1);
             }
@@ -27,7 +27,7 @@ fn a_bound_is_reached_and_not_exceeded() {
                 assert_eq!(cache.get(&key), Some(()));
             }
         }
-        let cache = Generations::new(bound);
+        let cache = Cache::new(bound);
         for key in 0..100 {
             cache.insert(key, (), key % (bound + 1));
             assert!(cache.weight() <= bound, "{} of {bound}", cache.weight());
@@ -40,7 +40,7 @@ fn a_bound_is_reached_and_not_exceeded() {
 fn nothing_is_dropped_before_the_bound_is_reached() {
     for bound in 1..=9 {
         for step in 1..=bound {
-            let cache = Generations::new(bound);
+            let cache = Cache::new(bound);
             for key in 0..bound {
                 cache.insert(key, (), 1);
                 for other in (0..=key).rev().chain((0..=key).step_by(step)) {
@@ -52,10 +52,10 @@ fn nothing_is_dropped_before_the_bound_is_reached() {
 }
 
 #[test]
-fn entries_in_use_stay_if_they_are_less_than_half_of_the_cache() {
+fn entries_in_use_stay() {
     for bound in [3, 4, 7, 10, 100] {
-        let cache = Generations::bounded(bound, 1_000);
-        let used = || (0..(bound - 1) / 2).map(|key| format!("used {key}"));
+        let cache = Cache::bounded(bound, 1_000);
+        let used = || (0..bound - 1).map(|key| format!("used {key}"));
         used().for_each(|key| cache.insert(key, (), 1));
         for key in 0..1_000 {
             for key in used() {
@@ -69,7 +69,7 @@ fn entries_in_use_stay_if_they_are_less_than_half_of_the_cache() {
 
 #[test]
 fn both_bounds_hold() {
-    let cache = Generations::bounded(4, 100);
+    let cache = Cache::bounded(4, 100);
     for key in 0..8 {
         cache.insert(key, key, 1);
     }
@@ -78,34 +78,37 @@ fn both_bounds_hold() {
     cache.insert(9, 9, 50);
     cache.insert(10, 10, 50);
     assert!(cache.weight() <= 100 && cache.get(&10) == Some(10));
-    let none = Generations::bounded(0, 100);
+    let none = Cache::bounded(0, 100);
     none.insert(1, 1, 1);
     assert!(none.is_empty() && !none.accepts(1));
 }
 
 #[test]
-fn a_hit_in_the_older_generation_moves_the_entry_to_the_newer_one() {
-    let cache = Generations::new(4);
-    cache.insert("used", 0, 1);
-    for key in ["a", "b", "c", "d", "e", "f", "g"] {
-        cache.insert(key, 1, 1);
-        assert_eq!(cache.get("used"), Some(0), "after {key}");
-    }
-    assert_eq!(cache.get("a"), None);
-}
-
-#[test]
-fn an_entry_that_is_not_used_leaves_with_its_generation() {
-    let cache = Generations::new(4);
-    for key in 0..5 {
+fn the_entry_that_was_not_used_for_the_longest_time_is_dropped() {
+    let cache = Cache::new(4);
+    for key in 0..4 {
         cache.insert(key, key, 1);
     }
-    assert_eq!([0, 1, 2, 3, 4].map(|key| cache.get(&key)), [None, None, Some(2), Some(3), Some(4)]);
+    assert_eq!(cache.get(&0), Some(0));
+    cache.insert(4, 4, 1);
+    assert_eq!([0, 1, 2, 3, 4].map(|key| cache.get(&key)), [Some(0), None, Some(2), Some(3), Some(4)]);
 }
 
 #[test]
-fn an_entry_is_replaced_in_either_generation() {
-    let mut cache = LocalGenerations::new(4);
+fn a_local_cache_returns_what_an_entry_displaces() {
+    const NONE: [i32; 0] = [];
+    let mut cache = LocalCache::new(4);
+    assert_eq!(cache.insert("a", 1, 2), NONE);
+    assert_eq!(cache.insert("b", 2, 2), NONE);
+    assert_eq!(cache.insert("b", 3, 1), NONE, "a replaced value");
+    assert_eq!(cache.insert("c", 4, 2), [1]);
+    assert_eq!(cache.insert("d", 5, 3), NONE, "too heavy");
+    assert_eq!((cache.len(), cache.weight()), (2, 3));
+}
+
+#[test]
+fn an_entry_is_replaced() {
+    let mut cache = LocalCache::new(4);
     cache.insert("a", 1, 2);
     cache.insert("a", 2, 1);
     assert_eq!((cache.get_mut("a").copied(), cache.weight()), (Some(2), 1));
@@ -116,7 +119,7 @@ fn an_entry_is_replaced_in_either_generation() {
 
 #[test]
 fn an_entry_that_is_too_heavy_is_not_kept() {
-    let cache = Generations::new(10);
+    let cache = Cache::new(10);
     cache.insert("a", 1, 5);
     cache.insert("b", 2, 6);
     assert_eq!((cache.get("a"), cache.get("b")), (Some(1), None));
@@ -126,14 +129,14 @@ fn an_entry_that_is_too_heavy_is_not_kept() {
 
 #[test]
 fn a_cache_without_capacity_keeps_nothing() {
-    let cache = Generations::new(0);
+    let cache = Cache::new(0);
     cache.insert("a", 1, 1);
     assert_eq!((cache.get("a"), cache.len()), (None, 0));
 }
 
 #[test]
 fn threads_share_a_cache() {
-    let cache = Generations::new(1_024);
+    let cache = Cache::new(1_024);
     std::thread::scope(|scope| {
         for thread in 0..4 {
             let cache = &cache;
@@ -150,12 +153,12 @@ fn threads_share_a_cache() {
 }
 
 #[test]
-fn only_entries_that_fit_a_generation_are_accepted() {
-    let cache = Generations::new(10);
+fn only_entries_that_take_at_most_half_are_accepted() {
+    let cache = Cache::new(10);
     for weight in 4..8 {
         cache.insert(weight, (), weight);
         assert_eq!(cache.get(&weight).is_some(), cache.accepts(weight), "{weight}");
     }
     assert!(cache.accepts(5) && !cache.accepts(6));
-    assert!(!Generations::<u8, u8>::new(0).accepts(1));
+    assert!(!Cache::<u8, u8>::new(0).accepts(1));
 }
