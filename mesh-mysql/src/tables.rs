@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use mesh_backend::rows::Decoder as _;
 use mesh_backend::tables::{Cells, TableError, Tables};
 use mesh_plan::{BoxFuture, Value};
 
-use crate::cells;
+use crate::cells::DriverCells;
 use crate::database::Database;
 use crate::pool::{Pool, PoolError};
 use mesh_backend::pool::RowBudget;
@@ -35,7 +36,7 @@ impl Tables for ServerTables {
     ) -> BoxFuture<'a, Result<Vec<Cells>, TableError>> {
         Box::pin(async move {
             let rows = self.reads.run(sql, params, RowBudget::UNLIMITED).await.map_err(table_error)?;
-            Ok(rows.iter().map(|row| (0..row.len()).map(|cell| cells::value(row, cell)).collect()).collect())
+            Ok(rows.iter().map(DriverCells::values).collect())
         })
     }
 

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use mesh_backend::rows::Decoder as _;
 use mesh_backend::tables::{Cells, TableError, Tables};
 use mesh_plan::{BoxFuture, Value};
 use mesh_sql::postgres;
 
-use crate::cells;
+use crate::cells::BinaryCells;
 use crate::database::Database;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
@@ -40,7 +41,7 @@ impl Tables for PrimaryTables {
             let run =
                 tokio::time::timeout(self.reads.statement_timeout(), self.reads.run(sql, &params)).await;
             let rows = run.unwrap_or(Err(PoolError::TimedOut)).map_err(table_error)?;
-            Ok(rows.iter().map(|row| (0..row.len()).map(|cell| cells::value(row, cell)).collect()).collect())
+            Ok(rows.iter().map(BinaryCells::values).collect())
         })
     }
 

@@ -4,6 +4,7 @@
 //! If it still runs, its insertions are refused while another server claims timestamps, until it records again that it
 //! runs.
 
+use mesh_backend::rows::Decoder as _;
 use mesh_backend::state::{number, number_in};
 use mesh_backend::transaction::{Attempts, Retry};
 use mesh_integrity::{BoxFuture, Claimed, NonceRow, NonceTable, NonceUse, SessionId, StoreError};
@@ -11,7 +12,7 @@ use mesh_plan::Value;
 use mysql_async::{Error, Row};
 
 use super::State;
-use crate::cells::{integer, value};
+use crate::cells::{DriverCells, integer};
 use crate::pool::PoolError;
 use crate::pool::link::Link;
 use crate::write::retry;
@@ -90,7 +91,8 @@ async fn insert(link: &mut Link, row: &NonceRow, now: u64) -> Result<NonceUse, E
 }
 
 fn nonce_of(row: &Row) -> Option<NonceRow> {
-    let bytes = |index| match value(row, index) {
+    let mut cells = DriverCells::values(row).into_iter();
+    let mut bytes = |_| match cells.next()? {
         Value::Bytes(bytes) => Some(bytes),
         _ => None,
     };
