@@ -13,6 +13,7 @@ use mesh_plan::backend::{Script, ScriptError, StepResult};
 use mesh_plan::{BoxFuture, Context, Mutator, Outcome};
 
 use crate::database::Database;
+pub(crate) use failure::retry;
 use transaction::PostgresEngine;
 
 /// Writes to a PostgreSQL database. Cheap to clone; clones share connections.
