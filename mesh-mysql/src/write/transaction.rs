@@ -19,14 +19,14 @@ use crate::read::statement_cache::StatementCache;
 
 /// The servers of a database.
 #[derive(Clone)]
-pub(super) struct MySqlEngine {
+pub struct MySqlEngine {
     pub(super) pool: Arc<Pool>,
     pub(super) statements: Arc<StatementCache>,
     pub(super) sort_bound: Arc<SortBound>,
 }
 
 /// A transaction on a connection.
-pub(super) struct MySqlTransaction {
+pub struct MySqlTransaction {
     link: Lease,
     engine: MySqlEngine,
 }

@@ -27,7 +27,7 @@ const HIDES_ROWS: &str = "SELECT pg_catalog.row_security_active($1::text::regcla
 
 /// The primary, and the other servers that are notified of writes.
 #[derive(Clone)]
-pub(super) struct PostgresEngine {
+pub struct PostgresEngine {
     pub(super) pool: Arc<Pool>,
     pub(super) statements: Arc<StatementCache>,
     pub(super) sort_bound: Arc<SortBound>,
@@ -36,7 +36,7 @@ pub(super) struct PostgresEngine {
 
 /// A transaction on a connection. The commands that begin it and set a savepoint are sent with the next statements, in one round
 /// trip.
-pub(super) struct PostgresTransaction {
+pub struct PostgresTransaction {
     pub(super) link: Lease,
     pub(super) engine: PostgresEngine,
     /// Whether the transaction has yet to begin.
