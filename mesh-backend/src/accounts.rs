@@ -4,12 +4,12 @@ use std::fmt;
 
 use mesh_integrity::{Account, AccountError, AccountSource, AccountsUnavailable, BoxFuture, UsersTable};
 use mesh_plan::Value;
-use sea_query::{Expr, Query, SelectStatement, TableRef};
+use sea_query::{BinOper, Expr, ExprTrait as _, Query, QueryBuilder, TableRef};
 
 use crate::tables::{TableError, Tables, text};
 
 /// The pattern of password hashes.
-pub const ARGON2_HASHES: &str = "$argon2id$%";
+const ARGON2_HASHES: &str = "$argon2id$%";
 
 /// The accounts of a database.
 pub struct Accounts {
@@ -26,20 +26,30 @@ pub fn column(name: &str) -> Expr {
     Expr::col(("u", name.to_owned()))
 }
 
-/// Returns the statement that selects accounts with their roles and tenants. `text` converts a column to text.
-pub fn select(users: &UsersTable, table: TableRef, text: impl Fn(Expr) -> Expr) -> SelectStatement {
-    let optional = |name: &Option<String>| text(name.as_deref().map_or_else(|| Expr::cust("NULL"), column));
-    let named = [&users.id, &users.login, &users.password].map(|name| text(column(name)));
-    let mut select = Query::select();
-    select.exprs(named).exprs([optional(&users.role), optional(&users.tenant)]).from_as(table, "u");
-    select
-}
-
 impl Accounts {
-    /// Creates the accounts that two statements select: `find` those of a login, which is each of its parameters, and `any` one
-    /// with a password.
-    pub fn new(tables: impl Tables, find: (String, usize), any: String) -> Self {
-        Self { tables: Box::new(tables), find: find.0, logins: find.1, any }
+    /// Creates the accounts of a table. `text` converts a column to text; `is_login` is the condition for an account of a login,
+    /// with the number of its parameters, each of which is the login.
+    pub fn new<B: QueryBuilder + Default>(
+        tables: impl Tables,
+        users: &UsersTable,
+        table: TableRef,
+        text: impl Fn(Expr) -> Expr,
+        is_login: (Expr, usize),
+    ) -> Self {
+        let null = || Expr::cust("NULL");
+        let select = |[role, tenant]: [Option<&String>; 2]| {
+            let optional = [role, tenant].map(|name| name.map_or_else(null, |name| column(name)));
+            let named = [&users.id, &users.login, &users.password].map(|name| column(name));
+            let mut select = Query::select();
+            select.exprs(named.into_iter().chain(optional).map(&text)).from_as(table.clone(), "u");
+            select
+        };
+        let pattern = Expr::Constant(ARGON2_HASHES.into());
+        let is_hash = text(column(&users.password)).binary(BinOper::Like, pattern);
+        let find = select([users.role.as_ref(), users.tenant.as_ref()]).and_where(is_login.0).limit(2).take();
+        let any = select([None; 2]).and_where(is_hash).limit(1).take();
+        let (find, any) = (find.to_string(B::default()), any.to_string(B::default()));
+        Self { tables: Box::new(tables), find, logins: is_login.1, any }
     }
 
     /// Checks that the statements fit the table.

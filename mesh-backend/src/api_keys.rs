@@ -10,7 +10,6 @@ use mesh_integrity::{
     check_api_key_columns,
 };
 use mesh_plan::Value;
-use sea_query::{Expr, ExprTrait as _, Query, QueryBuilder, TableRef};
 
 use crate::tables::{Tables, text};
 
@@ -77,22 +76,19 @@ impl ColumnTypes {
     }
 }
 
-/// A table of API keys, and how its engine writes expressions.
+/// A table of API keys in the SQL of its engine.
+#[derive(Debug)]
 pub struct KeyTable<'t> {
-    /// The table.
-    pub table: TableRef,
+    /// The quoted name of the table.
+    pub table: &'t str,
     /// What its hashes are.
     pub hashes: HashColumn,
-    /// Converts a column to text.
-    pub text: &'t dyn Fn(Expr) -> Expr,
-    /// Converts the column of times to seconds since 1970.
-    pub seconds: &'t dyn Fn(Expr) -> Expr,
-    /// The parameter with this number, from 1 on.
-    pub param: &'t dyn Fn(usize) -> Expr,
-    /// The condition that two expressions are equal.
-    pub equals: &'t dyn Fn(Expr, Expr) -> Expr,
-    /// Converts a parameter, a time in UTC like `2030-01-02T03:04:05Z`, to the type of a column of times.
-    pub time: &'t dyn Fn(Expr) -> Expr,
+    /// The hash, the owner and the role as texts, and the time in seconds since 1970.
+    pub selected: &'t str,
+    /// The operator for equal hashes.
+    pub equals: &'t str,
+    /// The parameters with a hash, an owner, a role, and a time in UTC like `2030-01-02T03:04:05Z`.
+    pub params: [&'t str; 4],
 }
 
 /// The API keys of a database.
@@ -110,35 +106,19 @@ pub struct ApiKeys {
 
 impl ApiKeys {
     /// Creates the API keys of a table, whose columns are [`API_KEY_COLUMNS`].
-    pub fn new<B: QueryBuilder + Default>(tables: impl Tables, keys: &KeyTable<'_>) -> Self {
-        let column = |name: &'static str| Expr::col(("k", name));
-        let is_hash = |hash: Expr| {
-            let params = (1..=keys.hashes.params(ApiKeyHash([0; 32])).len()).map(keys.param);
-            params.map(|param| (keys.equals)(hash.clone(), param)).reduce(|left, right| left.or(right))
-        };
-        let mut list = Query::select();
-        list.expr(column("hash")).exprs(["owner", "role"].map(|name| (keys.text)(column(name))));
-        list.expr((keys.seconds)(column("expires"))).from_as(keys.table.clone(), "k");
-        let find =
-            list.clone().cond_where(is_hash(column("hash")).unwrap_or_else(|| false.into())).limit(2).take();
-        let [hash, owner, role, expires] = [1, 2, 3, 4].map(keys.param);
-        let insert = Query::insert()
-            .into_table(keys.table.clone())
-            .columns(API_KEY_COLUMNS)
-            .values_panic([hash, owner, role, (keys.time)(expires)])
-            .take();
-        let delete = Query::delete()
-            .from_table(keys.table.clone())
-            .cond_where(is_hash(Expr::col("hash")).unwrap_or_else(|| false.into()))
-            .returning_col("hash")
-            .take();
+    pub fn new(tables: impl Tables, keys: &KeyTable<'_>) -> Self {
+        let KeyTable { table, hashes, selected, equals, params } = *keys;
+        let values = params.join(", ");
+        let hash = params.iter().take(hashes.params(ApiKeyHash([0; 32])).len());
+        let is_hash = hash.map(|param| format!("hash {equals} {param}")).collect::<Vec<_>>().join(" OR ");
+        let list = format!("SELECT {selected} FROM {table}");
         Self {
             tables: Arc::new(tables),
-            hashes: keys.hashes,
-            list: list.to_string(B::default()),
-            find: find.to_string(B::default()),
-            insert: insert.to_string(B::default()),
-            delete: delete.to_string(B::default()),
+            hashes,
+            find: format!("{list} WHERE {is_hash} LIMIT 2"),
+            insert: format!("INSERT INTO {table} ({}) VALUES ({values})", API_KEY_COLUMNS.join(", ")),
+            delete: format!("DELETE FROM {table} WHERE {is_hash} RETURNING hash"),
+            list,
         }
     }
 

@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt;
 
 use mesh_plan::Value;
-use sea_query::{ColumnDef, Expr, Query, QueryBuilder, SchemaBuilder, Table, TableRef};
 use serde_json::Value as Json;
 
 use crate::tables::{Cells, Tables};
@@ -20,30 +19,28 @@ pub struct AuditTable {
 }
 
 impl AuditTable {
-    /// Opens a table with these columns. `is_column` compares a column of the table with a name, `types` sets the types of the
-    /// columns that a table needs, and `values` converts parameters to them.
+    /// Opens a table, whose name is also given as it is quoted. `has_column` compares its columns with a name; `types` are the
+    /// types of the columns that a table needs, and `params` parameters of these types.
     ///
     /// # Errors
     /// The table or some of its columns are missing.
-    pub fn open<B: QueryBuilder + SchemaBuilder + Default>(
+    pub fn open(
         tables: impl Tables,
-        (name, table): (&str, TableRef),
+        (name, quoted): (&str, &str),
         has_column: impl Fn(&str) -> bool,
-        types: [fn(&mut ColumnDef) -> &mut ColumnDef; 3],
-        values: [Expr; 3],
+        types: [&str; 3],
+        params: [&str; 3],
     ) -> Result<Self, String> {
         if COLUMNS.iter().any(|column| !has_column(column)) {
-            let mut create = Table::create().table(table).take();
-            for (column, set_type) in COLUMNS.into_iter().zip(types) {
-                create.col(set_type(&mut ColumnDef::new(column)).not_null());
-            }
-            let create = create.to_string(B::default());
+            let [time, event, entry] = types;
             return Err(format!(
-                "'audit.table' needs the table '{name}' with the columns time, event and entry; create it with\n  {create};"
+                "'audit.table' needs the table '{name}' with the columns time, event and entry; create it with\n  \
+                 CREATE TABLE {quoted} (time {time} NOT NULL, event {event} NOT NULL, entry {entry} NOT NULL);"
             ));
         }
-        let insert = Query::insert().into_table(table).columns(COLUMNS).values_panic(values).take();
-        Ok(Self { tables: Box::new(tables), insert: insert.to_string(B::default()) })
+        let params = params.join(", ");
+        let insert = format!("INSERT INTO {quoted} ({}) VALUES ({params})", COLUMNS.join(", "));
+        Ok(Self { tables: Box::new(tables), insert })
     }
 
     /// Inserts the objects of a JSON array, all or none.

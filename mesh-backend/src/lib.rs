@@ -1,16 +1,21 @@
 //! What the SQL back ends of Mesh share and what is not a driver.
 //!
 //! [`transaction::run`] runs the steps of a transaction and decides what became of it; a back end implements
-//! [`transaction::Transaction`] and [`transaction::Errors`] for its driver. [`accounts`], [`api_keys`], [`audit`] and [`state`]
-//! keep tables through [`tables::Tables`]. [`pool`] has parts of pools of connections.
+//! [`transaction::Transaction`] and [`transaction::Errors`] for its driver. [`rows`], [`export`] and [`sort_bound`] are for reads,
+//! whose cells a back end decodes by [`rows::Decoder`]. [`accounts`], [`api_keys`], [`audit`] and [`state`] keep tables through
+//! [`tables::Tables`]. [`pool`] has parts of pools of connections, [`catalog`] parts of reading catalogs.
 
 #![deny(missing_docs)]
 
 pub mod accounts;
 pub mod api_keys;
 pub mod audit;
+pub mod catalog;
 pub mod error;
+pub mod export;
 pub mod pool;
+pub mod rows;
+pub mod sort_bound;
 pub mod state;
 pub mod tables;
 pub mod transaction;

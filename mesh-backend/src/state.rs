@@ -1,5 +1,9 @@
-//! State in tables that all servers of a database share: persisted queries, and what the tables of nonces, revoked sessions
-//! and login attempts have in common.
+//! State in tables that all servers of a database share: revoked sessions, used nonces, login attempts and persisted queries.
+
+mod attempts;
+mod nonces;
+mod queries;
+mod revocations;
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -7,18 +11,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mesh_integrity::StoreError;
-use mesh_plan::{
-    BoxFuture, ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Value,
-};
-use mesh_ql::Format;
+use mesh_integrity::{RevocationStore, StoreError};
+use mesh_plan::{BoxFuture, Value};
 
-use crate::tables::{Cells, TableError, Tables, text};
+use crate::tables::{Cells, TableError, Tables};
+use crate::transaction::Ran;
 
 /// The interval at which expired entries are deleted, in milliseconds.
 const SWEEP_INTERVAL: u64 = 30_000;
 /// The interval at which a server records that it runs.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// A statement of an operation, with the indexes of those values of the operation that are its parameters.
+pub type Step = (&'static str, &'static [usize]);
+
+/// Tables in which statements run together.
+pub trait StateDriver: Tables {
+    /// Runs statements in a transaction, and repeats it after a conflict or if its connection is lost.
+    ///
+    /// # Errors
+    /// The database cannot be reached, or refuses a statement.
+    fn transact<'a>(
+        &'a self,
+        statements: &'a [(&'static str, Cells)],
+    ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, TableError>>;
+}
 
 /// The statements of an engine on the tables of the state.
 #[derive(Debug)]
@@ -34,15 +51,38 @@ pub struct StateStatements {
     pub insert_query: &'static str,
     /// Deletes the oldest queries beyond a number of queries and a number of bytes of their texts.
     pub trim_queries: &'static str,
+    /// Selects a row if a session is revoked.
+    pub is_revoked: &'static str,
+    /// Inserts a session and the time until which it is revoked.
+    pub revoke: &'static str,
+    /// Selects the mark of nonces.
+    pub mark: &'static str,
+    /// Selects the mark and locks it, so that it is raised after the end of the transaction.
+    pub lock_mark: &'static str,
+    /// Raises the mark to a time unless another server than the one with a name runs. The first statement raises it, when
+    /// insertions that have read the previous mark are complete; the last one returns the previous mark.
+    pub claim: &'static [Step],
+    /// Selects the nonces with timestamps after a time and up to another one.
+    pub claimed: &'static str,
+    /// Inserts a nonce whose timestamp is after the mark: the session, the nonce, its time and the time until which it is in use,
+    /// unless it is in use at another time. The last statement inserts it.
+    pub insert_nonce: &'static [Step],
+    /// Counts an attempt for a key with a number of milliseconds for each attempt, if those of the last 60,000 ms leave room for
+    /// one more. The last statement but one counts it, and the last one returns the milliseconds until another is possible.
+    pub count_attempt: &'static [Step],
+    /// Reverts this.
+    pub undo_attempt: Step,
 }
 
-/// The tables of the state. Clones share their work.
+/// State in the tables of a database. Clones share their work.
 #[derive(Clone)]
-pub struct StateTables(Arc<Inner>);
+pub struct State(Arc<Inner>);
 
 struct Inner {
-    tables: Box<dyn Tables>,
+    tables: Box<dyn StateDriver>,
     statements: &'static StateStatements,
+    /// The store that announces revocations to other servers, if there is one.
+    announced: Option<Box<dyn RevocationStore>>,
     /// The maximum number of persisted queries.
     queries: usize,
     next_sweep: AtomicU64,
@@ -63,19 +103,21 @@ pub fn number_in(row: &[Value], index: usize) -> u64 {
     }
 }
 
-impl StateTables {
+impl State {
     /// Opens the tables, and records that this server runs until the last clone is dropped.
     ///
     /// # Errors
     /// The database cannot be reached.
     pub async fn open(
-        tables: impl Tables,
+        tables: impl StateDriver,
         statements: &'static StateStatements,
+        announced: Option<Box<dyn RevocationStore>>,
         queries: usize,
     ) -> Result<Self, TableError> {
         let server = format!("{:016x}", RandomState::new().hash_one("presence"));
         let next_sweep = AtomicU64::default();
-        let inner = Arc::new(Inner { tables: Box::new(tables), statements, queries, next_sweep, server });
+        let tables = Box::new(tables);
+        let inner = Arc::new(Inner { tables, statements, announced, queries, next_sweep, server });
         inner.record_presence().await?;
         let running = Arc::downgrade(&inner);
         tokio::spawn(async move {
@@ -90,21 +132,18 @@ impl StateTables {
         Ok(Self(inner))
     }
 
-    /// Returns the name of this server in the table of servers.
-    pub fn server(&self) -> &str {
-        &self.0.server
-    }
-
     /// Runs an idempotent statement ([`Tables::read`]).
-    ///
-    /// # Errors
-    /// The database cannot be reached.
-    pub async fn run(&self, sql: &str, params: &[Value]) -> Result<Vec<Cells>, StoreError> {
+    async fn run(&self, sql: &str, params: &[Value]) -> Result<Vec<Cells>, StoreError> {
         self.0.tables.read(sql, params).await.map_err(StoreError::new)
     }
 
+    /// Runs statements in a transaction ([`StateDriver::transact`]).
+    async fn transact(&self, statements: &[(&'static str, Cells)]) -> Result<Vec<Ran<Cells>>, StoreError> {
+        self.0.tables.transact(statements).await.map_err(StoreError::new)
+    }
+
     /// Deletes expired entries in the background, at most every 30 seconds.
-    pub fn sweep_if_due(&self, now: u64) {
+    fn sweep_if_due(&self, now: u64) {
         let next = &self.0.next_sweep;
         if now < next.load(Ordering::Relaxed) {
             return;
@@ -127,38 +166,14 @@ impl Inner {
     }
 }
 
-impl QueryStore for StateTables {
-    fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
-        Box::pin(async move {
-            let id = Value::Bytes(id.as_bytes().to_vec());
-            let found = self.0.tables.read(self.0.statements.find_query, &[id]).await;
-            let found = found.map_err(QueryStoreError::new)?;
-            Ok(found.first().and_then(|row| {
-                let query = PersistedQuery::new(Format::parse(&text(row, 0)?)?, text(row, 1)?);
-                match text(row, 2) {
-                    Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
-                    None => Some(query),
-                }
-            }))
-        })
-    }
-
-    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
-        Box::pin(async move {
-            let Inner { tables, statements, queries, .. } = &*self.0;
-            let declared = query.params();
-            let declared = (!declared.is_empty()).then(|| declared.to_string());
-            let id = Value::Bytes(query.id().as_bytes().to_vec());
-            let params = [id, query.format().name().into(), query.text().into(), declared.into()];
-            tables.read(statements.insert_query, &params).await.map_err(QueryStoreError::new)?;
-            let bounds = [*queries, Persisted::TEXT_BYTES].map(|bound| number(bound as u64));
-            tables.read(statements.trim_queries, &bounds).await.map(drop).map_err(QueryStoreError::new)
-        })
-    }
+/// Returns the statements of an operation with their parameters, which are among these values.
+fn bind(steps: &[Step], values: &[Value]) -> Vec<(&'static str, Cells)> {
+    let params = |indexes: &[usize]| indexes.iter().filter_map(|index| values.get(*index).cloned()).collect();
+    steps.iter().map(|(sql, indexes)| (*sql, params(indexes))).collect()
 }
 
-impl fmt::Debug for StateTables {
+impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StateTables").field("server", &self.0.server).finish_non_exhaustive()
+        f.debug_struct("State").field("server", &self.0.server).finish_non_exhaustive()
     }
 }

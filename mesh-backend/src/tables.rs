@@ -36,6 +36,12 @@ pub enum TableError {
     Failed(Box<dyn Error + Send + Sync>),
 }
 
+/// Returns a name between marks, as an engine quotes identifiers.
+pub fn quoted(name: &str, mark: char) -> String {
+    let doubled = String::from_iter([mark, mark]);
+    format!("{mark}{}{mark}", name.replace(mark, &doubled))
+}
+
 /// Returns a cell as text, whatever its type; `None` for NULL or if there is no such cell.
 pub(crate) fn text(row: &[Value], index: usize) -> Option<String> {
     match row.get(index)? {

@@ -5,6 +5,7 @@ mod engine;
 mod fault;
 mod script;
 mod write;
+mod writer;
 
 use std::error::Error as StdError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -16,6 +17,7 @@ pub use attempts::{Attempts, Failure};
 pub use engine::{Engine, Errors, Ran, Retry, Transaction};
 pub use fault::{Fault, Violation};
 pub use script::run as run_script;
+pub use writer::Writer;
 
 /// The time limit of a transaction without a deadline, and of the wait for the answer to COMMIT.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);

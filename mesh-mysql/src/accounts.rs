@@ -2,15 +2,15 @@
 
 pub(crate) mod api_keys;
 
-use mesh_backend::accounts::{self, ARGON2_HASHES, Accounts, column};
+use mesh_backend::accounts::{Accounts, column};
+use mesh_backend::pool::RowBudget;
 use mesh_integrity::UsersTable;
-use sea_query::{BinOper, Expr, ExprTrait as _, IntoTableRef as _, MysqlQueryBuilder};
+use sea_query::{Expr, ExprTrait as _, IntoTableRef as _, MysqlQueryBuilder};
 
 use crate::cells::text;
 use crate::database::Database;
 use crate::error::OpenError;
 use crate::pool::PoolError;
-use mesh_backend::pool::RowBudget;
 
 impl Database {
     /// Returns the accounts stored in a table.
@@ -22,21 +22,11 @@ impl Database {
         let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
         users.check(&names, str::eq_ignore_ascii_case).map_err(|error| self.open_error(error))?;
         let text = |column: Expr| column.cast_as("CHAR");
-        let select = |users: &UsersTable| accounts::select(users, users.table.clone().into_table_ref(), text);
-        let login = || Expr::cust("?");
-        let find = select(users)
-            // The first condition can use an index. Its collation may treat other texts as equal.
-            .and_where(column(&users.login).eq(login()))
-            .and_where(text(column(&users.login)).eq(login()))
-            .limit(2)
-            .to_string(MysqlQueryBuilder);
-        let any = select(&UsersTable { role: None, tenant: None, ..users.clone() })
-            .and_where(
-                text(column(&users.password)).binary(BinOper::Like, Expr::Constant(ARGON2_HASHES.into())),
-            )
-            .limit(1)
-            .to_string(MysqlQueryBuilder);
-        let accounts = Accounts::new(self.tables(), (find, 2), any);
+        let (login, param) = (|| column(&users.login), || Expr::cust("?"));
+        // The first condition can use an index. Its collation may treat other texts as equal.
+        let is_login = login().eq(param()).and(text(login()).eq(param()));
+        let table = users.table.clone().into_table_ref();
+        let accounts = Accounts::new::<MysqlQueryBuilder>(self.tables(), users, table, text, (is_login, 2));
         accounts.check(users).await.map_err(|error| self.open_error(error))
     }
 

@@ -4,15 +4,16 @@
 
 mod indexes;
 mod keys;
-mod sample;
 mod types;
 mod watched;
 
 use std::collections::{HashMap, HashSet};
 
+use mesh_backend::catalog::{sample, set_time_form, undeclared_times};
 use mesh_plan::Value;
 use mesh_schema::{Catalog, Column, Constraint, Table};
 use mysql_async::{Error, Row};
+use sea_query::{IntoTableRef as _, MysqlQueryBuilder};
 
 pub(crate) use self::indexes::has_index;
 use self::keys::Keys;
@@ -54,7 +55,11 @@ pub(super) async fn read(
         tables.push(table);
     }
     watched::mark(link, &mut tables, &mut notes).await?;
-    sample::detect_time_forms(link, &mut tables, times, &mut notes).await?;
+    for (table, column) in undeclared_times(&mut tables, times) {
+        let sql = sample(table.name.clone().into_table_ref(), column, "CHAR");
+        let rows = link.query(&sql.to_string(MysqlQueryBuilder), &[]).await?;
+        set_time_form(column, &table, rows.iter().map(|row| text(row, 0)), &mut notes);
+    }
     Ok((Catalog { tables }, notes))
 }
 

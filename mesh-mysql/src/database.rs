@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
+use mesh_backend::sort_bound::SortBound;
 use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, Usage, box_in_place};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
 use mesh_schema::TableName;
@@ -14,7 +15,6 @@ use mysql_async::prelude::Queryable as _;
 use crate::error::{BoxError, OpenError, without_password};
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::{Pool, PoolError, Purpose};
-use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::{catalog, read};
@@ -102,11 +102,11 @@ impl Database {
     /// [`ResolveError::SortTooLarge`], or the database cannot be read.
     pub async fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
         let statement = self.statements.of_plan(plan);
-        let steps = async || {
+        let sorted = async || {
             let mut link = self.pool.take(false).await?;
-            read::explain(&mut link, plan, &statement).await
+            Ok(Some(read::sorted_rows(&read::explain(&mut link, plan, &statement).await?)))
         };
-        self.sort_bound.check(plan, steps).await
+        self.sort_bound.check(plan, sorted).await
     }
 
     /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.

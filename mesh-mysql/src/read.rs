@@ -1,7 +1,6 @@
 //! Reads: one statement per plan, whose rows are split by level and shaped.
 
 pub(crate) mod export;
-pub(crate) mod sort_bound;
 pub(crate) mod statement_cache;
 
 use std::sync::Arc;
@@ -101,4 +100,20 @@ pub(crate) fn steps(rows: &[Row]) -> Vec<String> {
         cells.collect::<Vec<_>>().join(" ")
     };
     rows.iter().map(step).collect()
+}
+
+/// Returns the largest number of rows that a step reads from a table, if any step sorts. A query plan does not state
+/// the number of rows of a sort, and these are the rows of a table with at most one record joined to each.
+pub(crate) fn sorted_rows(steps: &[Row]) -> u64 {
+    let column = |row: &Row, name: &str| {
+        row.columns_ref().iter().position(|column| column.name_str().eq_ignore_ascii_case(name))
+    };
+    let text = |row: &Row, name: &str| column(row, name).and_then(|index| cells::optional_text(row, index));
+    let sorts = |row: &Row| text(row, "Extra").is_some_and(|extra| extra.contains("filesort"));
+    if !steps.iter().any(sorts) {
+        return 0;
+    }
+    let is_table = |row: &&Row| text(row, "table").is_some_and(|table| !table.starts_with('<'));
+    let rows = |row: &Row| column(row, "rows").and_then(|index| cells::integer(row, index));
+    steps.iter().filter(is_table).filter_map(rows).max().map_or(0, i64::unsigned_abs)
 }

@@ -1,21 +1,17 @@
 //! State in tables of the served database that all servers share: revoked sessions, used nonces, login attempts and
 //! persisted queries. The names of the tables begin with `mesh_`, because a MySQL database does not contain schemas.
+//!
+//! Revoked sessions are looked up in the table: the database sends no messages that would keep a copy in memory current.
 
-mod attempts;
 pub(crate) mod layout;
-mod nonces;
-mod revocations;
 
-use std::fmt;
-use std::sync::Arc;
-
-use mesh_backend::state::{StateStatements, StateTables};
-use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError};
+pub use mesh_backend::state::State;
+use mesh_backend::state::StateStatements;
 
 use crate::database::Database;
 use crate::error::OpenError;
-use crate::pool::Pool;
 
+/// Columns are set from left to right.
 const STATEMENTS: StateStatements = StateStatements {
     sweep: &[
         ("DELETE FROM mesh_nonce WHERE until <= ?", None),
@@ -34,17 +30,56 @@ DELETE FROM mesh_query WHERE number IN (
     ) AS q
     WHERE count > ? OR bytes > ?
 )",
+    is_revoked: "SELECT 1 FROM mesh_revocation WHERE session = ?",
+    revoke: "INSERT INTO mesh_revocation (session, until) VALUES (?, ?) \
+             ON DUPLICATE KEY UPDATE until = GREATEST(until, VALUES(until))",
+    mark: "SELECT time FROM mesh_nonce_mark",
+    lock_mark: "SELECT time FROM mesh_nonce_mark LOCK IN SHARE MODE",
+    claim: &[
+        (
+            "
+UPDATE mesh_nonce_mark SET previous = time, time = ?
+WHERE time < ? AND NOT EXISTS (
+    SELECT 1 FROM mesh_server WHERE id <> ? AND seen > NOW(3) - INTERVAL 30 SECOND
+)",
+            &[0, 0, 1],
+        ),
+        ("SELECT previous FROM mesh_nonce_mark", &[]),
+    ],
+    claimed: "SELECT session, nonce, time, until FROM mesh_nonce WHERE time > ? AND time <= ?",
+    insert_nonce: &[
+        ("DELETE FROM mesh_nonce WHERE session = ? AND nonce = ? AND until <= ?", &[0, 1, 4]),
+        (
+            "INSERT IGNORE INTO mesh_nonce (session, nonce, time, until) \
+             SELECT ?, ?, ?, ? FROM mesh_nonce_mark WHERE time < ?",
+            &[0, 1, 2, 3, 2],
+        ),
+    ],
+    count_attempt: &[
+        // Creates the row of a key, or locks it for the update that follows. `INSERT IGNORE` would lock it for reading, and
+        // two servers that both do so cannot update it.
+        (
+            "INSERT INTO mesh_attempt (id, step, paid_off) VALUES (?, ?, 0) ON DUPLICATE KEY UPDATE step = VALUES(step)",
+            &[0, 1],
+        ),
+        (
+            "
+UPDATE mesh_attempt SET step = ?,
+    paid_off = GREATEST(paid_off + ?, CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) + ?)
+WHERE id = ? AND paid_off <= CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) + 60000 - ?",
+            &[1, 1, 1, 0, 1],
+        ),
+        (
+            "
+SELECT paid_off + ? - CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) - 60000 FROM mesh_attempt WHERE id = ?",
+            &[1, 0],
+        ),
+    ],
+    undo_attempt: ("UPDATE mesh_attempt SET paid_off = paid_off - ? WHERE id = ?", &[1, 0]),
 };
 
 /// Deletes the records of servers that ended long ago.
 const DELETE_ENDED_SERVERS: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) - INTERVAL 1 DAY";
-
-/// State in the served database. Cheap to clone; clones share connections.
-#[derive(Clone)]
-pub struct State {
-    pool: Arc<Pool>,
-    tables: StateTables,
-}
 
 impl Database {
     /// Returns the state that all servers of this database share, and creates its tables if they are missing. At most `queries`
@@ -56,27 +91,9 @@ impl Database {
     pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
         let mut link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
         layout::migrate(&mut link).await.map_err(|error| self.open_error(error))?;
+        link.execute(DELETE_ENDED_SERVERS).await.map_err(|error| self.open_error(error))?;
         drop(link);
-        let pool = Arc::clone(&self.writes);
-        let tables = StateTables::open(self.writable_tables(), &STATEMENTS, queries).await;
-        let tables = tables.map_err(|error| self.open_error(error))?;
-        tables.run(DELETE_ENDED_SERVERS, &[]).await.map_err(|error| self.open_error(error))?;
-        Ok(State { pool, tables })
-    }
-}
-
-impl QueryStore for State {
-    fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
-        self.tables.find(id)
-    }
-
-    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
-        self.tables.save(query)
-    }
-}
-
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State").field("database", &self.pool.name()).finish_non_exhaustive()
+        let opening = State::open(self.writable_tables(), &STATEMENTS, None, queries);
+        opening.await.map_err(|error| self.open_error(error))
     }
 }

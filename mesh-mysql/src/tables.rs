@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
+use mesh_backend::pool::RowBudget;
+use mesh_backend::rows::Decoder as _;
+use mesh_backend::state::StateDriver;
 use mesh_backend::tables::{Cells, TableError, Tables};
+use mesh_backend::transaction::{Attempts, Ran, Retry};
 use mesh_plan::{BoxFuture, Value};
+use mysql_async::Error;
 
-use crate::cells;
+use crate::cells::DriverCells;
 use crate::database::Database;
 use crate::pool::{Pool, PoolError};
-use mesh_backend::pool::RowBudget;
+use crate::write::retry;
 
 /// The tables of a database.
 pub(crate) struct ServerTables {
@@ -35,29 +40,65 @@ impl Tables for ServerTables {
     ) -> BoxFuture<'a, Result<Vec<Cells>, TableError>> {
         Box::pin(async move {
             let rows = self.reads.run(sql, params, RowBudget::UNLIMITED).await.map_err(table_error)?;
-            Ok(rows.iter().map(|row| (0..row.len()).map(|cell| cells::value(row, cell)).collect()).collect())
+            Ok(rows.iter().map(DriverCells::values).collect())
         })
     }
 
     fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
         Box::pin(async move {
-            let mut link = self.writes.take(false).await.map_err(table_error)?;
-            let writing = async {
-                link.begin("START TRANSACTION").await?;
-                let mut count = 0;
-                for params in params {
-                    count += link.write(sql, params).await?.count;
-                }
-                link.end("COMMIT").await?;
-                Ok(count)
-            };
-            let written = writing.await;
-            if written.is_err() && !link.is_running() {
-                // If this fails, the connection is closed with its transaction.
-                let _ = link.end("ROLLBACK").await;
-            }
-            written.map_err(|error| table_error(PoolError::Failed(error)))
+            let statements = params.iter().map(|params| (sql, params));
+            let ran = self.run_together(statements, false).await.map_err(table_error)?;
+            Ok(ran.iter().map(|ran| ran.count).sum())
         })
+    }
+}
+
+impl StateDriver for ServerTables {
+    fn transact<'a>(
+        &'a self,
+        statements: &'a [(&'static str, Cells)],
+    ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, TableError>> {
+        Box::pin(async move {
+            let mut tries = 1;
+            loop {
+                let statements = statements.iter().map(|(sql, params)| (*sql, params));
+                match self.run_together(statements, tries > 1).await {
+                    Err(PoolError::Failed(error))
+                        if tries < Attempts::MAX && retry(&error) != Retry::Never =>
+                    {
+                        tries += 1
+                    }
+                    ran => return ran.map_err(table_error),
+                }
+            }
+        })
+    }
+}
+
+impl ServerTables {
+    /// Runs statements in a transaction. `fresh` asks for a new connection.
+    async fn run_together(
+        &self,
+        statements: impl Iterator<Item = (&str, &Cells)>,
+        fresh: bool,
+    ) -> Result<Vec<Ran<Cells>>, PoolError> {
+        let mut link = self.writes.take(fresh).await?;
+        let running = async {
+            link.begin("START TRANSACTION").await?;
+            let mut all = Vec::new();
+            for (sql, params) in statements {
+                let Ran { rows, count } = link.write(sql, params).await?;
+                all.push(Ran { rows: rows.iter().map(DriverCells::values).collect(), count });
+            }
+            link.end("COMMIT").await?;
+            Ok(all)
+        };
+        let ran: Result<_, Error> = running.await;
+        if ran.is_err() && !link.is_running() {
+            // If this fails, the connection is closed with its transaction.
+            let _ = link.end("ROLLBACK").await;
+        }
+        Ok(ran?)
     }
 }
 

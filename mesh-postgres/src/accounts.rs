@@ -2,7 +2,7 @@
 
 pub(crate) mod api_keys;
 
-use mesh_backend::accounts::{self, ARGON2_HASHES, Accounts, column};
+use mesh_backend::accounts::{Accounts, column};
 use mesh_integrity::UsersTable;
 use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder};
@@ -22,34 +22,29 @@ impl Database {
         let table = TableName::parse(&users.table).map_err(|error| self.open_error(error))?;
         let table = self.find_table(table).await.map_err(|error| self.open_error(error))?;
         let columns = self.columns(&table).await.map_err(|error| self.open_error(error))?;
-        users.check(&columns, |column, name| column == name).map_err(|error| self.open_error(error))?;
+        let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
+        users.check(&names, |column, name| column == name).map_err(|error| self.open_error(error))?;
         let text = |column: Expr| column.cast_as("text");
-        let select = |users: &UsersTable| accounts::select(users, sql::table_ref(&table), text);
-        let login = || Expr::cust("$1");
+        let (login, param) = (|| column(&users.login), || Expr::cust("$1"));
         let operators =
             self.operators_of(&table, &users.login).await.map_err(|error| self.open_error(error))?;
         let template = format!("$1 OPERATOR({}.=) $2", sql::identifier(&operators).replace('$', "$$"));
-        let find = select(users)
-            // The column is also compared without a cast, so that its index can be used.
-            .and_where(Expr::cust_with_exprs(template, [column(&users.login), login()]))
-            .and_where(text(column(&users.login)).eq(text(login())))
-            .limit(2)
-            .to_string(PostgresQueryBuilder);
-        let any = select(&UsersTable { role: None, tenant: None, ..users.clone() })
-            .and_where(text(column(&users.password)).like(ARGON2_HASHES))
-            .limit(1)
-            .to_string(PostgresQueryBuilder);
-        let accounts = Accounts::new(self.tables(), (find, 1), any);
+        // The column is also compared without a cast, so that its index can be used.
+        let is_login =
+            Expr::cust_with_exprs(template, [login(), param()]).and(text(login()).eq(text(param())));
+        let (tables, table) = (self.tables(), sql::table_ref(&table));
+        let accounts = Accounts::new::<PostgresQueryBuilder>(tables, users, table, text, (is_login, 1));
         accounts.check(users).await.map_err(|error| self.open_error(error))
     }
 
-    /// Returns the names of a table's columns; empty if there is no such table.
-    pub(crate) async fn columns(&self, table: &TableName) -> Result<Vec<String>, PoolError> {
-        const COLUMNS: &str = "SELECT attname::text FROM pg_catalog.pg_attribute \
-            WHERE attrelid = pg_catalog.to_regclass($1)::oid AND attnum > 0 AND NOT attisdropped";
+    /// Returns the names and types of a table's columns; empty if there is no such table.
+    pub(crate) async fn columns(&self, table: &TableName) -> Result<Vec<(String, String)>, PoolError> {
+        const COLUMNS: &str = "SELECT a.attname::text, t.typname::text FROM pg_catalog.pg_attribute AS a \
+            JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
+            WHERE a.attrelid = pg_catalog.to_regclass($1)::oid AND a.attnum > 0 AND NOT a.attisdropped";
         let table = sql::table(table);
-        let rows = self.pool.take(false).await?.query_once(COLUMNS, &[TextParam::text(&table)]).await;
-        Ok(rows.map_err(PoolError::Failed)?.iter().map(|row| row.get(0)).collect())
+        let rows = self.pool.take(false).await?.query_once(COLUMNS, &[TextParam::text(&table)]).await?;
+        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 
     /// Qualifies the name of a table with the first schema of the search path that has it.

@@ -5,18 +5,19 @@
 
 mod constraints;
 pub(crate) mod indexes;
-mod sample;
 mod types;
 
 use std::collections::{HashMap, HashSet};
 
+use mesh_backend::catalog::{sample, set_time_form, undeclared_times};
 use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeType, Table};
 use mesh_sql::postgres::{Charset, Features};
+use sea_query::PostgresQueryBuilder;
 use tokio_postgres::Error;
 
 use self::types::ColumnType;
 use crate::pool::link::Link;
-use crate::sql::{SYSTEM_SCHEMA, TextParam};
+use crate::sql::{self, SYSTEM_SCHEMA, TextParam};
 
 /// The schema of the tables of [`State`](crate::State).
 const MESH_SCHEMA: &str = "mesh";
@@ -133,7 +134,11 @@ pub(super) async fn read(
         tables.push(table);
     }
     row_security(link, &ids, &mut notes).await?;
-    sample::detect_time_forms(link, (&mut tables, default), times, &mut notes).await?;
+    for (table, column) in undeclared_times(&mut tables, times) {
+        let sql = sample(sql::table_ref(&sql::qualified(&table, default)), column, "text");
+        let rows = link.query_once(&sql.to_string(PostgresQueryBuilder), &[]).await?;
+        set_time_form(column, &table, rows.iter().map(|row| row.get(0)), &mut notes);
+    }
     Ok((Catalog { tables }, notes))
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
+use mesh_backend::sort_bound::SortBound;
 use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, Usage, box_in_place};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver, Value};
 use mesh_schema::TableName;
@@ -17,7 +18,6 @@ use crate::pool::connect_url::ConnectUrl;
 use crate::pool::hosts::PRIMARY_DOWN_TIME;
 use crate::pool::role::SessionAttrs;
 use crate::pool::{Pool, PoolError, Purpose};
-use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
 use crate::replicas::Replicas;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
@@ -158,7 +158,7 @@ impl Database {
             let link = self.pool.take(false).await?;
             read::query_plan(&link, plan, &statement).await
         };
-        self.sort_bound.check(plan, steps).await
+        read::sort_bound::check(&self.sort_bound, plan, steps).await
     }
 
     /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.

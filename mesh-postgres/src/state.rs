@@ -1,20 +1,17 @@
 //! State in the schema `mesh` of the primary that all servers share: revoked sessions, used nonces, login attempts and
 //! persisted queries.
 
-mod attempts;
 pub(crate) mod layout;
-mod nonces;
 mod revocations;
 
-use std::fmt;
 use std::sync::Arc;
 
-use mesh_backend::state::{StateStatements, StateTables};
-use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError};
+pub use mesh_backend::state::State;
+use mesh_backend::state::StateStatements;
 
+use self::revocations::AnnouncedRevocations;
 use crate::database::Database;
 use crate::error::OpenError;
-use crate::other_servers::OtherServers;
 
 /// The number of login counters that are kept.
 const ATTEMPTS: u64 = 300_000;
@@ -48,16 +45,49 @@ DELETE FROM mesh.query WHERE number IN (
     ) AS q
     WHERE count > $1::bigint OR bytes > $2::bigint
 )",
+    is_revoked: revocations::IS_REVOKED,
+    revoke: revocations::REVOKE,
+    mark: "SELECT time FROM mesh.nonce_mark",
+    lock_mark: "SELECT time FROM mesh.nonce_mark FOR SHARE",
+    claim: &[(
+        "
+UPDATE mesh.nonce_mark SET time = $1::bigint, previous = time
+WHERE time < $1::bigint AND shared_until <= clock_timestamp() AND NOT EXISTS (
+    SELECT FROM mesh.server WHERE id <> $2::text AND seen > clock_timestamp() - interval '30 seconds'
+)
+RETURNING previous",
+        &[0, 1],
+    )],
+    claimed: "
+SELECT session, nonce, time, until FROM mesh.nonce WHERE time > $1::bigint AND time <= $2::bigint",
+    insert_nonce: &[(
+        "
+INSERT INTO mesh.nonce AS n (session, nonce, time, until)
+SELECT $1::bytea, $2::text, $3::bigint, $4::bigint FROM mesh.nonce_mark WHERE time < $3::bigint
+ON CONFLICT (session, nonce) DO UPDATE SET time = excluded.time, until = excluded.until WHERE n.until <= $5::bigint
+RETURNING time",
+        &[0, 1, 2, 3, 4],
+    )],
+    count_attempt: &[
+        (
+            "
+INSERT INTO mesh.attempt AS a (key, step, paid_off)
+VALUES ($1::bytea, $2::bigint, (extract(epoch FROM statement_timestamp()) * 1000::numeric)::bigint + $2::bigint)
+ON CONFLICT (key) DO UPDATE
+SET step = excluded.step, paid_off = greatest(a.paid_off + excluded.step, excluded.paid_off)
+WHERE a.paid_off <= (extract(epoch FROM statement_timestamp()) * 1000::numeric)::bigint + 60000 - excluded.step
+RETURNING step",
+            &[0, 1],
+        ),
+        (
+            "
+SELECT paid_off + $2::bigint - (extract(epoch FROM statement_timestamp()) * 1000::numeric)::bigint - 60000
+FROM mesh.attempt WHERE key = $1::bytea",
+            &[0, 1],
+        ),
+    ],
+    undo_attempt: ("UPDATE mesh.attempt SET paid_off = paid_off - $2::bigint WHERE key = $1::bytea", &[0, 1]),
 };
-
-/// State in the served database. Cheap to clone; clones share connections.
-#[derive(Clone)]
-pub struct State {
-    tables: StateTables,
-    other_servers: Arc<OtherServers>,
-    /// The URL of the database without a password.
-    name: Arc<str>,
-}
 
 impl Database {
     /// Returns the state that all servers of this database share, and creates its tables if they are missing. Tables of an
@@ -73,24 +103,9 @@ impl Database {
         drop(link);
         self.other_servers.revoked.enable();
         self.other_servers.start();
-        let tables = StateTables::open(self.writable_tables(), &STATEMENTS, queries).await;
-        let tables = tables.map_err(|error| self.open_error(error))?;
-        Ok(State { tables, other_servers: Arc::clone(&self.other_servers), name: self.writes.name().into() })
-    }
-}
-
-impl QueryStore for State {
-    fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
-        self.tables.find(id)
-    }
-
-    fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
-        self.tables.save(query)
-    }
-}
-
-impl fmt::Debug for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State").field("database", &self.name).finish_non_exhaustive()
+        let other_servers = Arc::clone(&self.other_servers);
+        let announced = AnnouncedRevocations { tables: self.writable_tables(), other_servers };
+        let opening = State::open(self.writable_tables(), &STATEMENTS, Some(Box::new(announced)), queries);
+        opening.await.map_err(|error| self.open_error(error))
     }
 }

@@ -5,57 +5,38 @@ mod failure;
 mod probe;
 mod transaction;
 
-use std::fmt;
 use std::sync::Arc;
 
-use mesh_backend::transaction::{End, run};
-use mesh_plan::backend::{Script, ScriptError, StepResult};
-use mesh_plan::{BoxFuture, Context, Mutator, Outcome};
+use mesh_backend::transaction::End;
 
 use crate::database::Database;
+pub(crate) use failure::retry;
 use transaction::PostgresEngine;
 
 /// Writes to a PostgreSQL database. Cheap to clone; clones share connections.
-#[derive(Clone)]
-pub struct Writer {
-    engine: PostgresEngine,
-    end: End,
-}
+pub type Writer = mesh_backend::transaction::Writer<PostgresEngine>;
 
 impl Database {
     /// Returns a writer to this database, with separate connections.
     pub fn writer(&self) -> Writer {
-        if !self.replicas.is_empty() {
-            self.other_servers.start();
-        }
-        let engine = PostgresEngine {
-            pool: Arc::clone(&self.writes),
-            statements: Arc::clone(&self.statements),
-            sort_bound: Arc::clone(&self.sort_bound),
-            other_servers: Arc::clone(&self.other_servers),
-        };
-        Writer { engine, end: End::Commit }
+        Writer::new(self.engine(), End::Commit)
     }
 
     /// Returns a writer that rolls each write back after all its checks, deferred constraints included. Sequences that a
     /// write uses still advance.
     pub fn discarding_writer(&self) -> Writer {
-        Writer { end: End::Discard, ..self.writer() }
+        Writer::new(self.engine(), End::Discard)
     }
-}
 
-impl Mutator for Writer {
-    fn transact(
-        &self,
-        script: Arc<dyn Script>,
-        context: Context,
-    ) -> Option<BoxFuture<'_, Outcome<Vec<StepResult>, ScriptError>>> {
-        Some(Box::pin(async move { run(&self.engine, &*script, &context, self.end).await }))
-    }
-}
-
-impl fmt::Debug for Writer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer").field("database", &self.engine.pool.name()).finish_non_exhaustive()
+    fn engine(&self) -> PostgresEngine {
+        if !self.replicas.is_empty() {
+            self.other_servers.start();
+        }
+        PostgresEngine {
+            pool: Arc::clone(&self.writes),
+            statements: Arc::clone(&self.statements),
+            sort_bound: Arc::clone(&self.sort_bound),
+            other_servers: Arc::clone(&self.other_servers),
+        }
     }
 }

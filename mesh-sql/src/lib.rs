@@ -35,6 +35,7 @@ pub mod text;
 mod total;
 mod write;
 
+pub use layout::{Layout, ReadStatement};
 pub use statement::Statement;
 pub use write::{EmptyResult, Part, SetReference, Step, WriteProbe};
 

@@ -1,7 +1,7 @@
 //! API keys in a table of the database.
 
 use mesh_backend::api_keys::{ApiKeys, ColumnTypes, KeyTable};
-use sea_query::{ColumnDef, Expr, ExprTrait as _, IntoTableRef as _, MysqlQueryBuilder, Table};
+use mesh_backend::tables::quoted;
 
 use crate::database::Database;
 use crate::error::{BoxError, OpenError};
@@ -28,19 +28,16 @@ impl Database {
 
     async fn open_api_keys(&self, name: &str) -> Result<ApiKeys, BoxError> {
         let columns = self.columns(name).await?;
-        let create = format!("{};", create_table(name));
-        let epoch = || Expr::Constant("1970-01-01 00:00:00".into());
+        let create = create_table(name);
         let keys = KeyTable {
+            table: &quoted(name, '`'),
             hashes: TYPES.check(name, &columns, str::eq_ignore_ascii_case, &create)?,
-            table: name.to_owned().into_table_ref(),
-            text: &|column| column.cast_as("CHAR"),
-            seconds: &|time| Expr::cust_with_exprs("TIMESTAMPDIFF(SECOND, ?, ?)", [epoch(), time]),
-            param: &|_| Expr::cust("?"),
-            equals: &|left, right| left.eq(right),
-            // Without the zone, which is that of the session.
-            time: &|time| Expr::cust_with_exprs("LEFT(?, 19)", [time]),
+            selected: "hash, CAST(owner AS CHAR), CAST(role AS CHAR), TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', expires)",
+            equals: "=",
+            // Without the zone of a time, which is that of the session.
+            params: ["?", "?", "?", "LEFT(?, 19)"],
         };
-        Ok(ApiKeys::new::<MysqlQueryBuilder>(self.tables(), &keys))
+        Ok(ApiKeys::new(self.tables(), &keys))
     }
 
     /// Creates a table of API keys unless a table with this name exists.
@@ -58,12 +55,8 @@ impl Database {
 
 /// Returns the statement that creates a table of API keys.
 fn create_table(table: &str) -> String {
-    Table::create()
-        .table(table.to_owned())
-        .if_not_exists()
-        .col(ColumnDef::new("hash").char_len(64).not_null().primary_key())
-        .col(ColumnDef::new("owner").text())
-        .col(ColumnDef::new("role").text())
-        .col(ColumnDef::new("expires").date_time())
-        .to_string(MysqlQueryBuilder)
+    let table = quoted(table, '`');
+    format!(
+        "CREATE TABLE IF NOT EXISTS {table} (hash char(64) NOT NULL PRIMARY KEY, owner text, role text, expires datetime);"
+    )
 }

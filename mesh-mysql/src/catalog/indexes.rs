@@ -1,10 +1,11 @@
 //! A check whether columns have an index.
 
+use mesh_backend::catalog::is_indexed;
 use mesh_schema::TableName;
 use mysql_async::Error;
 
 use super::param;
-use crate::cells::{integer, text};
+use crate::cells::{integer, optional_text, text};
 use crate::pool::link::Link;
 
 /// Returns whether an index of a table begins with these columns in any order; `None` for a view.
@@ -21,18 +22,10 @@ pub(crate) async fn has_index(
     }
     let sql = "SELECT SEQ_IN_INDEX, COLUMN_NAME FROM information_schema.STATISTICS \
                WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? ORDER BY INDEX_NAME, SEQ_IN_INDEX";
-    let mut found = 0;
-    for row in link.query(sql, &[param(&table.name)]).await? {
-        let place = integer(&row, 0).and_then(|place| usize::try_from(place).ok()).unwrap_or_default();
-        if place == 1 {
-            found = 0;
-        }
-        if place <= columns.len() && columns.contains(&text(&row, 1)) {
-            found += 1;
-        }
-        if found == columns.len() {
-            return Ok(Some(true));
-        }
-    }
-    Ok(Some(false))
+    let rows = link.query(sql, &[param(&table.name)]).await?;
+    let parts = rows.iter().map(|row| {
+        let place = integer(row, 0).and_then(|place| usize::try_from(place).ok());
+        (place.unwrap_or_default(), optional_text(row, 1))
+    });
+    Ok(Some(is_indexed(parts, columns)))
 }

@@ -3,29 +3,30 @@
 use std::sync::Arc;
 
 use mesh_backend::pool::RowBudget;
+use mesh_backend::rows::Decoder as _;
+use mesh_backend::sort_bound::SortBound;
 use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Rule, Subject, Value, WriteError};
 use mesh_sql::mysql::{self, Param, ReadStatement};
 use mesh_sql::{SetReference, Statement, Step};
 use mysql_async::{Error, Row};
 
-use crate::cells::{self, LevelRows, NodeRowSource};
+use crate::cells::{DriverCells, LevelRows, NodeRowSource};
 use crate::pool::statements::bytes_of_tables;
 use crate::pool::{Lease, Pool, PoolError};
 use crate::read;
-use crate::read::sort_bound::SortBound;
 use crate::read::statement_cache::StatementCache;
 
 /// The servers of a database.
 #[derive(Clone)]
-pub(super) struct MySqlEngine {
+pub struct MySqlEngine {
     pub(super) pool: Arc<Pool>,
     pub(super) statements: Arc<StatementCache>,
     pub(super) sort_bound: Arc<SortBound>,
 }
 
 /// A transaction on a connection.
-pub(super) struct MySqlTransaction {
+pub struct MySqlTransaction {
     link: Lease,
     engine: MySqlEngine,
 }
@@ -95,7 +96,7 @@ impl Transaction for MySqlTransaction {
     }
 
     fn key(row: &Row) -> Key {
-        (0..row.len()).map(|cell| cells::value(row, cell)).collect()
+        DriverCells::values(row).into_iter().collect()
     }
 
     async fn lock(&mut self, subject: &Subject, id: &Key, _: bool) -> Result<bool, Error> {
@@ -106,7 +107,8 @@ impl Transaction for MySqlTransaction {
         let read = self.engine.statements.of_plan(plan);
         if plan.related_sort_rows().is_some() {
             let steps = read::explain(&mut self.link, plan, &read).await;
-            self.engine.sort_bound.check(plan, async || steps).await.map_err(Failure::Final)?;
+            let sorted = async || Ok(Some(read::sorted_rows(&steps?)));
+            self.engine.sort_bound.check(plan, sorted).await.map_err(Failure::Final)?;
         }
         let fetched = self.fetch(plan, &read).await?;
         plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)

@@ -2,12 +2,10 @@
 
 use mesh_backend::api_keys::{ApiKeys, ColumnTypes, KeyTable};
 use mesh_schema::TableName;
-use sea_query::{ColumnDef, Expr, ExprTrait as _, PostgresQueryBuilder, Table};
 
 use crate::database::Database;
 use crate::error::{BoxError, OpenError};
-use crate::pool::PoolError;
-use crate::sql::{self, TextParam};
+use crate::sql;
 
 /// The accepted types of the columns of hashes and times.
 const TYPES: ColumnTypes = ColumnTypes {
@@ -31,21 +29,18 @@ impl Database {
 
     async fn open_api_keys(&self, name: &str) -> Result<ApiKeys, BoxError> {
         let table = self.find_table(TableName::parse(name)?).await?;
-        let columns = self.column_types(&table).await?;
-        let create = format!("{};", create_table(&table));
+        let columns = self.columns(&table).await?;
+        let table = sql::table(&table);
+        let create = create_table(&table);
         let keys = KeyTable {
+            table: &table,
             hashes: TYPES.check(name, &columns, |column, name| column == name, &create)?,
-            table: sql::table_ref(&table),
-            text: &|column| column.cast_as("text"),
             // A date is the start of its day in UTC.
-            seconds: &|time| {
-                Expr::cust_with_exprs("CAST(EXTRACT(EPOCH FROM $1) AS double precision)", [time])
-            },
-            param: &|number| Expr::cust(format!("${number}")),
-            equals: &|left, right| Expr::cust_with_exprs("$1 OPERATOR(pg_catalog.=) $2", [left, right]),
-            time: &|time| time,
+            selected: "hash, CAST(owner AS text), CAST(role AS text), CAST(EXTRACT(EPOCH FROM expires) AS double precision)",
+            equals: "OPERATOR(pg_catalog.=)",
+            params: ["$1", "$2", "$3", "$4"],
         };
-        Ok(ApiKeys::new::<PostgresQueryBuilder>(self.tables(), &keys))
+        Ok(ApiKeys::new(self.tables(), &keys))
     }
 
     /// Creates a table of API keys unless a table with this name exists.
@@ -55,30 +50,14 @@ impl Database {
     pub async fn create_api_keys_table(&self, table: &str) -> Result<(), OpenError> {
         let table = TableName::parse(table).map_err(|error| self.open_error(error))?;
         let table = sql::qualified(&table, self.default_schema());
-        let created = self.writes.execute(&create_table(&table)).await;
+        let created = self.writes.execute(&create_table(&sql::table(&table))).await;
         created.map_err(|error| self.open_error(error))
-    }
-
-    /// Returns the names and types of a table's columns; empty if there is no such table.
-    async fn column_types(&self, table: &TableName) -> Result<Vec<(String, String)>, PoolError> {
-        const COLUMNS: &str = "SELECT a.attname::text, t.typname::text FROM pg_catalog.pg_attribute AS a \
-            JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
-            WHERE a.attrelid = pg_catalog.to_regclass($1)::oid AND a.attnum > 0 AND NOT a.attisdropped";
-        let table = sql::table(table);
-        let rows = self.pool.take(false).await?.query_once(COLUMNS, &[TextParam::text(&table)]).await?;
-        Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
     }
 }
 
-/// Returns the statement that creates a table of API keys.
-fn create_table(table: &TableName) -> String {
-    let text = |name: &'static str| ColumnDef::new(name).text().take();
-    Table::create()
-        .table(sql::table_ref(table))
-        .if_not_exists()
-        .col(text("hash").not_null().primary_key())
-        .col(text("owner"))
-        .col(text("role"))
-        .col(ColumnDef::new("expires").timestamp_with_time_zone())
-        .to_string(PostgresQueryBuilder)
+/// Returns the statement that creates a table of API keys, whose name is quoted.
+fn create_table(table: &str) -> String {
+    format!(
+        "CREATE TABLE IF NOT EXISTS {table} (hash text NOT NULL PRIMARY KEY, owner text, role text, expires timestamptz);"
+    )
 }

@@ -1,5 +1,6 @@
 //! A check whether columns have an index.
 
+use mesh_backend::catalog::is_indexed;
 use tokio_postgres::Error;
 
 use crate::pool::link::Link;
@@ -19,20 +20,9 @@ pub(crate) async fn has_index(link: &Link, table: &str, columns: &[String]) -> R
     if !first.get::<_, bool>(0) {
         return Ok(None);
     }
-    let mut found = 0;
-    for row in &rows {
-        let (place, column): (Option<&str>, Option<&str>) = (row.get(1), row.get(2));
-        let Some(place) = place.and_then(|place| place.parse::<usize>().ok()) else { continue };
-        // Each index begins with place 1. An expression has no column.
-        if place == 1 {
-            found = 0;
-        }
-        if place <= columns.len() && columns.iter().any(|name| Some(name.as_str()) == column) {
-            found += 1;
-        }
-        if found == columns.len() {
-            return Ok(Some(true));
-        }
-    }
-    Ok(Some(false))
+    let parts = rows.iter().filter_map(|row| {
+        let place: Option<&str> = row.get(1);
+        Some((place?.parse().ok()?, row.get(2)))
+    });
+    Ok(Some(is_indexed(parts, columns)))
 }

@@ -1,13 +1,7 @@
 //! Exact decimals: numbers if a double holds them exactly, else text with all digits.
-//!
-//! Trailing zeros of the fraction are left out, so that a value has one text regardless of the scale of its column.
 
-use super::Converted;
-
-/// The number of decimal digits that a double represents exactly.
-const EXACT_DIGITS: usize = 15;
-/// The least absolute value of a double that is written without an exponent.
-const MIN: f64 = 1e-4;
+use mesh_backend::rows::decimal;
+use mesh_plan::Value;
 
 const NEGATIVE: u16 = 0x4000;
 const NOT_A_NUMBER: u16 = 0xC000;
@@ -16,14 +10,14 @@ const MINUS_INFINITE: u16 = 0xF000;
 
 /// Reads the binary form: the number of groups, the weight of the first group, the sign, the number of fraction digits,
 /// and groups of four decimal digits. `None` if it is invalid.
-pub(super) fn read(bytes: &[u8]) -> Option<Converted> {
+pub(super) fn read(bytes: &[u8]) -> Option<Value> {
     let mut parts =
         bytes.chunks_exact(2).map(|pair| pair.try_into().map(u16::from_be_bytes).unwrap_or_default());
     let (count, weight, sign, scale) = (parts.next()?, parts.next()? as i16, parts.next()?, parts.next()?);
     match sign {
-        NOT_A_NUMBER => return Some(Converted::Text("NaN".to_owned())),
-        INFINITE => return Some(Converted::Text("Infinity".to_owned())),
-        MINUS_INFINITE => return Some(Converted::Text("-Infinity".to_owned())),
+        NOT_A_NUMBER => return Some("NaN".into()),
+        INFINITE => return Some("Infinity".into()),
+        MINUS_INFINITE => return Some("-Infinity".into()),
         _ => {}
     }
     let digits: String = parts.take(count.into()).map(|group| format!("{group:04}")).collect();
@@ -39,21 +33,10 @@ pub(super) fn read(bytes: &[u8]) -> Option<Converted> {
         "" => "0",
         whole => whole,
     });
-    if scale == 0 {
-        return Some(text.parse().map_or(Converted::Text(text), Converted::Integer));
+    if scale > 0 {
+        text.extend([".", &fraction]);
     }
-    let fraction = fraction.trim_end_matches('0');
-    if !fraction.is_empty() {
-        text.extend([".", fraction]);
-    }
-    if text.bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS
-        && let Ok(value) = text.parse::<f64>()
-        && (value == 0.0 || value.abs() >= MIN)
-    {
-        // Decimals have no negative zero.
-        return Some(Converted::Real(if value == 0.0 { 0.0 } else { value }));
-    }
-    Some(Converted::Text(text))
+    Some(decimal(text.as_bytes()).to_value())
 }
 
 #[cfg(test)]
@@ -67,10 +50,10 @@ mod tests {
             bytes.extend(part.to_be_bytes());
         }
         let text = match read(&bytes) {
-            Some(Converted::Integer(value)) => format!("{value} whole"),
-            Some(Converted::Real(value)) => format!("{value:?}"),
-            Some(Converted::Text(text)) => format!("{text} as text"),
-            Some(Converted::Time(_)) | None => "none".to_owned(),
+            Some(Value::Integer(value)) => format!("{value} whole"),
+            Some(Value::Real(value)) => format!("{value:?}"),
+            Some(Value::Text(text)) => format!("{text} as text"),
+            _ => "none".to_owned(),
         };
         assert_eq!(text, expected);
     }
@@ -82,10 +65,10 @@ mod tests {
         check(&[1, 5], 1, NEGATIVE, 0, "-10005 whole");
         check(&[12], 1, 0, 0, "120000 whole");
         check(&[1, 5000], 0, 0, 2, "1.5");
-        check(&[2], 0, 0, 2, "2.0");
+        check(&[2], 0, 0, 2, "2 whole");
         check(&[5000], -1, NEGATIVE, 1, "-0.5");
         check(&[5], -2, 0, 8, "0.00000005 as text");
-        check(&[], 0, 0, 4, "0.0");
+        check(&[], 0, 0, 4, "0 whole");
         check(&[12, 3456, 7890, 1234, 5678, 9000], 4, 0, 2, "123456789012345678.9 as text");
         check(&[1234, 5678, 9012, 3456, 7890], 4, 0, 0, "12345678901234567890 as text");
         check(&[9223, 3720, 3685, 4775, 8070], 4, 0, 0, "92233720368547758070 as text");

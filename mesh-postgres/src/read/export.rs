@@ -1,29 +1,22 @@
-//! Exports: the rows of a plan, sent while they are read. `SPEC §16`
+//! Exports. `SPEC §16`
 
 use std::time::Instant;
 
-use mesh_plan::backend::ExportWriter;
+use mesh_backend::export::{ExportParts, PART};
 use mesh_plan::{Export, Plan, ResolveError};
 use mesh_sql::postgres::{Features, ReadStatement};
-use tokio_postgres::Row;
 
 use super::{failed, params};
-use crate::cells::{LevelRows, NodeRowSource};
+use crate::cells::BinaryCells;
 use crate::pool::{Pool, PoolError};
 
-/// The number of records that are in memory at a time.
-const PART: u32 = 500;
-
 /// Exports a plan in one transaction, so that all rows belong to one snapshot, on a connection outside of the pool.
-///
-/// A plan without lists has one statement. With lists, a statement returns its rows by level, so each part has its own
-/// statement, which begins after the last record of the previous part.
 pub(crate) async fn run(
     pool: &Pool,
     plan: &Plan,
     features: &Features,
     deadline: Instant,
-    mut export: Export,
+    export: Export,
 ) -> Result<u64, ResolveError> {
     let link = pool.take_extra().await?;
     let failed = |error| failed(PoolError::Failed(error), plan);
@@ -31,59 +24,27 @@ pub(crate) async fn run(
     let left = deadline.saturating_duration_since(Instant::now()).as_millis();
     let settings = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = ";
     link.execute(&format!("{settings}{left}")).await.map_err(failed)?;
-    let mut writer = ExportWriter::new(plan, export.format);
+    let mut parts = ExportParts::new(plan, export);
     let first = ReadStatement::from_plan(plan, features);
     if first.levels <= 1 {
         let values = params(plan, &first);
         let mut rows = link.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
         loop {
-            let part = rows.next(PART as usize).await.map_err(failed)?;
-            let is_last = part.len() < PART as usize;
-            send(&mut export, write(&mut writer, (plan, &first), part)?.0).await?;
+            let part = rows.next(PART).await.map_err(failed)?;
+            let is_last = part.len() < PART;
+            parts.send::<BinaryCells, _>(plan, &first, part).await?;
             if is_last {
                 break;
             }
         }
     } else {
-        let mut after: Option<Vec<_>> = None;
-        loop {
-            let page = plan.export_page(PART, after.as_deref());
+        while let Some(page) = parts.next_plan() {
             let statement = ReadStatement::from_plan(&page, features);
-            let rows =
-                link.query(&statement.statement.sql, &params(&page, &statement)).await.map_err(failed)?;
-            let (pieces, has_more) = write(&mut writer, (&page, &statement), rows)?;
-            send(&mut export, pieces).await?;
-            if !has_more {
-                break;
-            }
-            after = Some(writer.last().to_vec());
+            let rows = link.query(&statement.statement.sql, &params(&page, &statement)).await;
+            parts.send::<BinaryCells, _>(&page, &statement, rows.map_err(failed)?).await?;
         }
     }
-    let records = writer.records();
-    export.send(writer.finish()).await?;
+    let records = parts.finish().await?;
     link.end("COMMIT").await.map_err(failed)?;
     Ok(records)
-}
-
-/// Writes at most a part of the records. Returns the pieces, and whether there are more records.
-fn write(
-    writer: &mut ExportWriter<'_>,
-    (plan, statement): (&Plan, &ReadStatement),
-    rows: Vec<Row>,
-) -> Result<(Vec<Vec<u8>>, bool), ResolveError> {
-    let fetched = LevelRows::new(rows, statement.levels);
-    let mut pieces = Vec::new();
-    let mut source = NodeRowSource::new(&fetched, &statement.layout, plan.node());
-    let has_more = writer.write(&mut source, PART.into(), |piece| {
-        pieces.push(piece);
-        Ok(())
-    })?;
-    Ok((pieces, has_more))
-}
-
-async fn send(export: &mut Export, pieces: Vec<Vec<u8>>) -> Result<(), ResolveError> {
-    for piece in pieces {
-        export.send(piece).await?;
-    }
-    Ok(())
 }

@@ -1,62 +1,28 @@
-//! The bound on sorting by values of related records, which no index covers. `SPEC §14.9`
+//! The estimate of the rows that a statement sorts.
 
-use std::time::{Duration, Instant};
-
-use mesh_plan::backend::{Generations, PlanId};
+use mesh_backend::sort_bound::SortBound;
 use mesh_plan::{Plan, ResolveError};
 
 use crate::pool::PoolError;
-
-/// The number of plans whose estimates are kept.
-const PLANS: usize = 1_024;
-
-/// The time for which an estimate is used.
-const AGE: Duration = Duration::from_secs(60);
 
 /// The steps of a query plan that read tables.
 const SCANS: [&str; 5] =
     ["Seq Scan ", "Index Scan ", "Index Only Scan ", "Bitmap Heap Scan ", "Foreign Scan "];
 
-/// Estimates of the numbers of rows that plans sort, by the ids of the plans.
-pub(crate) struct SortBound {
-    estimates: Generations<PlanId, (Instant, u64)>,
-}
-
-impl Default for SortBound {
-    fn default() -> Self {
-        Self { estimates: Generations::bounded(PLANS, usize::MAX) }
-    }
-}
-
-impl SortBound {
-    /// Refuses a plan that sorts more rows by values of related records than its bound allows. `steps` returns the
-    /// query plan of its statement.
-    pub(crate) async fn check(
-        &self,
-        plan: &Plan,
-        steps: impl AsyncFnOnce() -> Result<Vec<String>, PoolError>,
-    ) -> Result<(), ResolveError> {
-        let Some(bound) = plan.related_sort_rows() else { return Ok(()) };
-        let known = self.estimates.get(plan.id()).filter(|(at, _)| at.elapsed() < AGE);
-        let scanned = match known {
-            Some((_, rows)) => rows,
-            None => {
-                let rows = match steps().await {
-                    Ok(steps) => sorted_rows(&steps),
-                    // Another server may answer the read.
-                    Err(error) if error.is_unreachable() => return Ok(()),
-                    Err(error) => return Err(error.into()),
-                };
-                self.estimates.insert(plan.id().clone(), (Instant::now(), rows), 1);
-                rows
-            }
-        };
-        if scanned <= bound {
-            return Ok(());
-        }
-        let hint = "narrow the records with `$where` on a field that has an index".to_owned();
-        Err(ResolveError::SortTooLarge { path: plan.node().path.clone(), scanned, bound, hint })
-    }
+/// Refuses a plan that sorts more rows by values of related records than its bound allows. `steps` returns the query plan of
+/// its statement.
+pub(crate) async fn check(
+    bound: &SortBound,
+    plan: &Plan,
+    steps: impl AsyncFnOnce() -> Result<Vec<String>, PoolError>,
+) -> Result<(), ResolveError> {
+    let sorted = async || match steps().await {
+        Ok(steps) => Ok(Some(sorted_rows(&steps))),
+        // Another server may answer the read.
+        Err(error) if error.is_unreachable() => Ok(None),
+        Err(error) => Err(error.into()),
+    };
+    bound.check(plan, sorted).await
 }
 
 /// Returns the number of rows of the largest sort of a query plan, limited to the number of rows that its table scans

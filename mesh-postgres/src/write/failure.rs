@@ -16,12 +16,7 @@ impl Errors for PostgresTransaction {
     type Error = Error;
 
     fn retry(error: &Error) -> Retry {
-        let conflicts = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
-        match error.code() {
-            Some(code) if conflicts.contains(code) => Retry::Again,
-            _ if is_stale(error) => Retry::OnNewConnection,
-            _ => Retry::Never,
-        }
+        retry(error)
     }
 
     fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
@@ -90,6 +85,16 @@ impl Errors for PostgresTransaction {
 
     fn is_about(error: &Error, mutation: &Mutation) -> bool {
         error.as_db_error().is_some_and(|cause| is_about(cause, mutation))
+    }
+}
+
+/// Returns whether a transaction that was not committed may succeed if it is tried again.
+pub(crate) fn retry(error: &Error) -> Retry {
+    let conflicts = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
+    match error.code() {
+        Some(code) if conflicts.contains(code) => Retry::Again,
+        _ if is_stale(error) => Retry::OnNewConnection,
+        _ => Retry::Never,
     }
 }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use futures_util::future::try_join;
 use mesh_backend::pool::RowBudget;
+use mesh_backend::rows::Decoder as _;
+use mesh_backend::sort_bound::SortBound;
 use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
 use mesh_plan::{BoxFuture, JsonBody, Key, Mutation, Plan, ResolveError, Subject, WriteError};
 use mesh_sql::postgres::{self, Param, ReadStatement};
@@ -11,12 +13,12 @@ use mesh_sql::{Statement, Step};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
-use crate::cells::{self, LevelRows, NodeRowSource};
+use crate::cells::{BinaryCells, LevelRows, NodeRowSource};
 use crate::other_servers::OtherServers;
 use crate::pool::link::Link;
 use crate::pool::{Lease, Pool, PoolError, is_stale};
 use crate::read;
-use crate::read::sort_bound::SortBound;
+use crate::read::sort_bound;
 use crate::read::statement_cache::StatementCache;
 use crate::sql::{self, TextParam};
 
@@ -25,7 +27,7 @@ const HIDES_ROWS: &str = "SELECT pg_catalog.row_security_active($1::text::regcla
 
 /// The primary, and the other servers that are notified of writes.
 #[derive(Clone)]
-pub(super) struct PostgresEngine {
+pub struct PostgresEngine {
     pub(super) pool: Arc<Pool>,
     pub(super) statements: Arc<StatementCache>,
     pub(super) sort_bound: Arc<SortBound>,
@@ -34,7 +36,7 @@ pub(super) struct PostgresEngine {
 
 /// A transaction on a connection. The commands that begin it and set a savepoint are sent with the next statements, in one round
 /// trip.
-pub(super) struct PostgresTransaction {
+pub struct PostgresTransaction {
     pub(super) link: Lease,
     pub(super) engine: PostgresEngine,
     /// Whether the transaction has yet to begin.
@@ -112,7 +114,7 @@ impl Transaction for PostgresTransaction {
     }
 
     fn key(row: &Row) -> Key {
-        (0..row.len()).map(|cell| cells::value(row, cell)).collect()
+        BinaryCells::values(row).into_iter().collect()
     }
 
     async fn lock(&mut self, subject: &Subject, id: &Key, is_first: bool) -> Result<bool, Error> {
@@ -214,8 +216,9 @@ impl PostgresTransaction {
         let link = &*self.link;
         if sorted.related_sort_rows().is_some() {
             let statement = self.engine.statements.of_plan(sorted);
-            let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, sorted, &statement)) };
-            self.engine.sort_bound.check(sorted, steps).await.map_err(Failure::Final)?;
+            let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, sorted, &statement.read)) };
+            let bound = &self.engine.sort_bound;
+            sort_bound::check(bound, sorted, steps).await.map_err(Failure::Final)?;
         }
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
         let rows = link.query_bounded(&read.statement.sql, &params, budget).await;

@@ -1,16 +1,17 @@
 //! API keys in a table of the served database.
 
 use mesh_backend::api_keys::{ApiKeys, HashColumn, KeyTable};
+use mesh_backend::tables::quoted;
 use mesh_integrity::{ApiKeysTableError, StoreError, check_api_key_columns};
-use sea_query::{ColumnDef, Expr, ExprTrait as _, IntoTableRef as _, SqliteQueryBuilder, Table};
 
 use crate::database::Database;
 use crate::tables;
 
-/// Converts a time to seconds: a text that SQLite's date functions read, in UTC unless the text states otherwise, or seconds or
+/// The columns. A time is a text that SQLite's date functions read, in UTC unless the text states otherwise, or seconds or
 /// milliseconds since 1970. A time that cannot be read has passed.
-const SECONDS: &str = "CASE typeof(?) WHEN 'null' THEN NULL WHEN 'real' THEN ? WHEN 'integer' THEN \
-    CASE WHEN ? > 100000000000 THEN ? / 1000 ELSE ? END ELSE coalesce(unixepoch(?), 0) END";
+const SELECTED: &str = "hash, owner, role, CASE typeof(expires) WHEN 'null' THEN NULL WHEN 'real' THEN expires \
+    WHEN 'integer' THEN CASE WHEN expires > 100000000000 THEN expires / 1000 ELSE expires END \
+    ELSE coalesce(unixepoch(expires), 0) END";
 
 impl Database {
     /// Returns the API keys stored in a table. Expiry times are texts in UTC, or seconds or milliseconds since 1970.
@@ -20,18 +21,16 @@ impl Database {
     pub fn api_keys(&self, table: &str) -> Result<ApiKeys, ApiKeysTableError> {
         let columns = tables::columns(&self.path(), table);
         let columns = columns.map_err(|error| ApiKeysTableError::from(error.to_string()))?;
-        let create = format!("{};", create_table(table));
+        let create = create_table(table);
         check_api_key_columns(table, &columns, str::eq_ignore_ascii_case, &create)?;
         let keys = KeyTable {
-            table: table.to_owned().into_table_ref(),
+            table: &quoted(table, '"'),
             hashes: HashColumn::Any,
-            text: &|column| column,
-            seconds: &|time| Expr::cust_with_exprs(SECONDS, std::iter::repeat_n(time, 6)),
-            param: &|number| Expr::cust(format!("?{number}")),
-            equals: &|left, right| left.eq(right),
-            time: &|time| time,
+            selected: SELECTED,
+            equals: "=",
+            params: ["?1", "?2", "?3", "?4"],
         };
-        Ok(ApiKeys::new::<SqliteQueryBuilder>(self.tables(), &keys))
+        Ok(ApiKeys::new(self.tables(), &keys))
     }
 
     /// Creates a table of API keys unless a table with this name exists.
@@ -47,15 +46,10 @@ impl Database {
 
 /// Returns the statement that creates a table of API keys.
 fn create_table(table: &str) -> String {
-    let text = |name: &'static str| ColumnDef::new(name).text().take();
-    Table::create()
-        .table(table.to_owned())
-        .if_not_exists()
-        .col(text("hash").not_null().primary_key())
-        .col(text("owner"))
-        .col(text("role"))
-        .col(text("expires"))
-        .to_string(SqliteQueryBuilder)
+    let table = quoted(table, '"');
+    format!(
+        "CREATE TABLE IF NOT EXISTS {table} (hash text NOT NULL PRIMARY KEY, owner text, role text, expires text);"
+    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A table of the database that the audit log is written to.
 
 use mesh_backend::audit::AuditTable;
-use sea_query::{ColumnDef, Expr, IntoTableRef as _, SqliteQueryBuilder};
+use mesh_backend::tables::quoted;
 
 use crate::database::Database;
 use crate::error::OpenError;
@@ -15,11 +15,9 @@ impl Database {
     pub fn audit_table(&self, name: &str) -> Result<AuditTable, OpenError> {
         let path = &self.path();
         let columns = tables::columns(path, name).map_err(|error| OpenError::new(path, error))?;
-        let types: [fn(&mut ColumnDef) -> &mut ColumnDef; 3] = [ColumnDef::text; 3];
-        let values = ["?1", "?2", "?3"].map(Expr::cust);
         let has_column = |name: &str| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
-        let table = (name, name.to_owned().into_table_ref());
-        let opened = AuditTable::open::<SqliteQueryBuilder>(self.tables(), table, has_column, types, values);
+        let table = (name, &*quoted(name, '"'));
+        let opened = AuditTable::open(self.tables(), table, has_column, ["text"; 3], ["?1", "?2", "?3"]);
         opened.map_err(|error| OpenError::new(path, error))
     }
 }
