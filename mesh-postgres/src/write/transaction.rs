@@ -216,7 +216,7 @@ impl PostgresTransaction {
         let link = &*self.link;
         if sorted.related_sort_rows().is_some() {
             let statement = self.engine.statements.of_plan(sorted);
-            let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, sorted, &statement.read)) };
+            let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, sorted, &statement)) };
             let bound = &self.engine.sort_bound;
             sort_bound::check(bound, sorted, steps).await.map_err(Failure::Final)?;
         }
