@@ -1,15 +1,13 @@
-//! Messages between the servers of one database: what one server has acknowledged, a write or the end of a session, no other
-//! one contradicts.
+//! Messages between the servers of one database: a write that one server has answered is visible to reads of all servers, also
+//! if replicas answer them.
 //!
-//! Each server listens on a connection to the primary and acknowledges every message, so that a reply that other servers
-//! must not contradict can wait for all of them.
+//! Each server listens on a connection to the primary and acknowledges the position of each write, so that the reply to a
+//! write can wait for all servers.
 //!
 //! A server has received all messages only while its connection works. It therefore sends a query over that connection
 //! a few times a second, and each result grants a lease of [`LEASE`], because messages arrive before results. Without a
-//! lease, a server queries the primary instead. A sender waits no longer than a lease, because a server that has not
+//! lease, a server reads from the primary instead. A sender waits no longer than a lease, because a server that has not
 //! acknowledged by then has lost its lease.
-
-pub(crate) mod revoked_sessions;
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -18,13 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mesh_integrity::SessionId;
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc};
 use tokio_postgres::Notification;
 use tokio_postgres::types::PgLsn;
 
-use self::revoked_sessions::RevokedSessions;
 use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
 use crate::pool::link::Link;
@@ -39,25 +35,16 @@ const ACKNOWLEDGE: &str = "SELECT pg_notify('mesh_acknowledgements', $1::text)";
 /// Takes a shared lock, by which listening servers are counted.
 const REGISTER: &str = "SELECT pg_backend_pid(), pg_advisory_lock_shared(7815104, 972318)";
 
-macro_rules! count_others {
-    () => {
-        "SELECT count(*) FROM pg_catalog.pg_locks \
+/// Announces the position of the log if other servers listen, and returns it with their number. The parameters are the
+/// process id of the connection that listens, and a token.
+const ANNOUNCE_POSITION: &str = "SELECT position, others, CASE WHEN others > 0 THEN \
+       pg_notify('mesh_announcements', 'written ' || position::text || ' ' || $2::text) END \
+     FROM (SELECT pg_current_wal_lsn() AS position, ( \
+         SELECT count(*) FROM pg_catalog.pg_locks \
          WHERE locktype = 'advisory' AND classid = 7815104::oid AND objid = 972318::oid AND objsubid = 2 AND granted \
          AND pid <> $1::integer AND database = \
-           (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"
-    };
-}
-
-/// Returns the number of other servers that listen. The parameter is [`OtherServers::process`].
-pub(crate) const COUNT_OTHERS: &str = count_others!();
-/// Announces the position of the log if other servers listen, and returns it with their number.
-const ANNOUNCE_POSITION: &str = concat!(
-    "SELECT position, others, CASE WHEN others > 0 THEN \
-       pg_notify('mesh_announcements', 'written ' || position::text || ' ' || $2::text) END \
-     FROM (SELECT pg_current_wal_lsn() AS position, (",
-    count_others!(),
-    ") AS others OFFSET 0) AS it"
-);
+           (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()) \
+     ) AS others OFFSET 0) AS it";
 
 /// The time after sending a successful query for which the received messages are complete.
 const LEASE: Duration = Duration::from_secs(2);
@@ -74,8 +61,6 @@ const TOKENS: usize = 200;
 pub(crate) struct OtherServers {
     pool: Arc<Pool>,
     replicas: Arc<Replicas>,
-    /// The sessions that were revoked.
-    pub(crate) revoked: RevokedSessions,
     leased_until: Mutex<Option<Instant>>,
     /// The acknowledgements of the announcements that wait for them, by token.
     waiting: Mutex<HashMap<String, Arc<Semaphore>>>,
@@ -91,7 +76,7 @@ pub(crate) struct OtherServers {
 pub(crate) struct Announcement<'a> {
     other_servers: &'a OtherServers,
     /// The token, which the message must contain.
-    pub(crate) token: String,
+    token: String,
     /// A permit for each server that has acknowledged.
     acknowledgements: Arc<Semaphore>,
 }
@@ -101,7 +86,6 @@ impl OtherServers {
         Self {
             pool,
             replicas,
-            revoked: RevokedSessions::default(),
             leased_until: Mutex::default(),
             waiting: Mutex::default(),
             token_prefix: format!("{:016x}", RandomState::new().hash_one("other_servers")),
@@ -143,7 +127,7 @@ impl OtherServers {
     }
 
     /// Prepares to receive the acknowledgements of a message that is about to be sent.
-    pub(crate) fn announce(&self) -> Announcement<'_> {
+    fn announce(&self) -> Announcement<'_> {
         let token = format!("{}{:x}", self.token_prefix, self.next_token.fetch_add(1, Ordering::Relaxed));
         let acknowledgements = Arc::new(Semaphore::new(0));
         self.waiting.lock().insert(token.clone(), Arc::clone(&acknowledgements));
@@ -162,17 +146,13 @@ impl OtherServers {
         }
         let announcement = self.announce();
         // A server that is not counted here starts listening later, and then requires the current position.
-        let params = [self.process(), TextParam::text(&announcement.token)];
+        let process = self.process.load(Ordering::Relaxed).to_string();
+        let params = [TextParam::text(&process), TextParam::text(&announcement.token)];
         let announcing = tokio::time::timeout(LEASE, link.query_once(ANNOUNCE_POSITION, &params)).await;
         let rows = announcing.ok().and_then(Result::ok).unwrap_or_default();
         let row = rows.first();
         self.replicas.require(link, row.map(|row| row.get::<_, PgLsn>(0).into()));
         Some((announcement, row?.get(1)))
-    }
-
-    /// Returns the process id of the connection that listens as a parameter of [`COUNT_OTHERS`].
-    pub(crate) fn process(&self) -> TextParam<'static> {
-        TextParam(Some(self.process.load(Ordering::Relaxed).to_string().into()))
     }
 
     /// Listens until the connection fails.
@@ -183,7 +163,6 @@ impl OtherServers {
         self.process.store(rows.first().map_or(0, |row| row.get(0)), Ordering::Relaxed);
         // Earlier messages were not received.
         self.replicas.require_current(&link).await?;
-        self.revoked.invalidate();
         loop {
             if link.is_replaced() {
                 return Err("the primary was replaced".into());
@@ -191,7 +170,6 @@ impl OtherServers {
             let sent = Instant::now();
             tokio::time::timeout(RENEW_TIMEOUT, link.execute("SELECT 1")).await??;
             self.process_messages(&link, None, &mut messages).await?;
-            self.revoked.load(&link).await?;
             *self.leased_until.lock() = Some(sent + LEASE);
             // The clock is also checked while messages arrive without a pause.
             let renewal = sent + RENEW_INTERVAL;
@@ -232,18 +210,8 @@ impl OtherServers {
 
     /// Applies a message and returns its token; `None` if the message is invalid.
     fn apply<'t>(&self, link: &Link, message: &'t str) -> Option<&'t str> {
-        let parts: Vec<&str> = message.split(' ').collect();
-        let token = match *parts.as_slice() {
-            ["written", position, token] => {
-                self.replicas.require(link, Some(position.parse::<PgLsn>().ok()?.into()));
-                token
-            }
-            ["revoked", session, until, token] => {
-                self.revoked.insert(SessionId::parse(session)?, until.parse().ok()?);
-                token
-            }
-            _ => return None,
-        };
+        let (position, token) = message.strip_prefix("written ")?.split_once(' ')?;
+        self.replicas.require(link, Some(position.parse::<PgLsn>().ok()?.into()));
         token.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(token)
     }
 }

@@ -129,13 +129,9 @@ impl Pool {
         (self.shared.counts().0, self.shared.answers())
     }
 
-    /// Runs an idempotent statement in a transaction, and repeats it on a new connection if the first one is stale.
-    pub(crate) async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
-        self.run_within(sql, params, RowBudget::UNLIMITED).await
-    }
-
-    /// Runs a read on a shared connection if its statement may share one, else on an exclusive one. Stops reading when the
-    /// rows exceed the budget.
+    /// Runs an idempotent statement in a transaction: on a shared connection if it is a read that may share one, else on an
+    /// exclusive one. Repeats it on a new connection if the first one is stale, and stops reading when the rows exceed the
+    /// budget.
     pub(crate) async fn read(
         &self,
         sql: &str,
@@ -148,7 +144,6 @@ impl Pool {
         }
     }
 
-    /// Runs an idempotent statement as [`Self::run`] does, and stops reading when the rows exceed the budget.
     async fn run_within(
         &self,
         sql: &str,

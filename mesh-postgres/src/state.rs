@@ -14,7 +14,7 @@ use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError}
 
 use crate::database::Database;
 use crate::error::OpenError;
-use crate::other_servers::OtherServers;
+use crate::tables::PrimaryTables;
 
 /// The number of login counters that are kept.
 const ATTEMPTS: u64 = 300_000;
@@ -54,7 +54,8 @@ DELETE FROM mesh.query WHERE number IN (
 #[derive(Clone)]
 pub struct State {
     tables: StateTables,
-    other_servers: Arc<OtherServers>,
+    /// The same tables for queries, which share connections with reads.
+    lookups: Arc<PrimaryTables>,
     /// The URL of the database without a password.
     name: Arc<str>,
 }
@@ -71,11 +72,9 @@ impl Database {
         let link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
         layout::migrate(&link).await.map_err(|error| self.open_error(error))?;
         drop(link);
-        self.other_servers.revoked.enable();
-        self.other_servers.start();
         let tables = StateTables::open(self.writable_tables(), &STATEMENTS, queries).await;
         let tables = tables.map_err(|error| self.open_error(error))?;
-        Ok(State { tables, other_servers: Arc::clone(&self.other_servers), name: self.writes.name().into() })
+        Ok(State { tables, lookups: Arc::new(self.tables()), name: self.writes.name().into() })
     }
 }
 

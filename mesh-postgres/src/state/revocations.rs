@@ -1,55 +1,30 @@
 //! Revoked sessions. `SPEC §7.5`
-//!
-//! All servers are notified of each revocation. A server answers from memory while it receives messages, else from the
-//! table.
 
-use std::borrow::Cow;
-use std::future::ready;
-
-use futures_util::future::Either;
-use mesh_backend::state::{number, number_in};
+use mesh_backend::state::number;
+use mesh_backend::tables::Tables as _;
 use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
 use mesh_plan::Value;
+use mesh_plan::backend::Either;
 
 use super::State;
-use crate::other_servers::COUNT_OTHERS;
 
 const IS_REVOKED: &str = "SELECT 1 FROM mesh.revocation WHERE session = $1::bytea";
 
-/// Stores a revocation and announces it to the other servers.
+/// Stores a revocation. Servers of earlier versions keep revoked sessions in memory and are notified.
 const REVOKE: &str = "
 WITH revoked AS (
     INSERT INTO mesh.revocation AS r (session, until) VALUES ($1::bytea, $2::bigint)
     ON CONFLICT (session) DO UPDATE SET until = greatest(r.until, excluded.until) RETURNING r.until
 )
-SELECT pg_notify(
-    'mesh_announcements', 'revoked ' || encode($1::bytea, 'hex') || ' ' || until::text || ' ' || $3::text
-) FROM revoked";
-
-impl State {
-    async fn store_revocation(&self, session: SessionId, until: u64) -> Result<(), StoreError> {
-        let announcement = self.other_servers.announce();
-        let params = [Value::Bytes(session.0.to_vec()), number(until), announcement.token.as_str().into()];
-        self.tables.run(REVOKE, &params).await?;
-        self.other_servers.revoked.insert(session, until);
-        // A server that is not counted here starts listening later, and then reads the table.
-        let process = self.other_servers.process().0.map(Cow::into_owned);
-        let rows = self.tables.run(COUNT_OTHERS, &[process.into()]).await?;
-        let others = rows.first().map_or(0, |row| number_in(row, 0));
-        announcement.wait_for_acknowledgements(i64::try_from(others).unwrap_or(i64::MAX)).await;
-        Ok(())
-    }
-}
+SELECT pg_notify('mesh_announcements', 'revoked ' || encode($1::bytea, 'hex') || ' ' || until::text || ' 0') FROM revoked";
 
 impl RevocationStore for State {
     fn is_revoked(&self, session: SessionId, _: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
-        let revoked = self.other_servers.revoked.contains(session);
-        match revoked.filter(|_| self.other_servers.has_lease()) {
-            Some(revoked) => Either::Left(ready(Ok(revoked))),
-            None => Either::Right(Box::pin(async move {
-                Ok(!self.tables.run(IS_REVOKED, &[Value::Bytes(session.0.to_vec())]).await?.is_empty())
-            })),
-        }
+        Either::Right(Box::pin(async move {
+            let session = [Value::Bytes(session.0.to_vec())];
+            let rows = self.lookups.read(IS_REVOKED, &session).await.map_err(StoreError::new)?;
+            Ok(!rows.is_empty())
+        }))
     }
 
     fn revoke(
@@ -60,7 +35,7 @@ impl RevocationStore for State {
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         Either::Right(Box::pin(async move {
             self.tables.sweep_if_due(now);
-            self.store_revocation(session, expires_at).await
+            self.tables.run(REVOKE, &[Value::Bytes(session.0.to_vec()), number(expires_at)]).await.map(drop)
         }))
     }
 }
