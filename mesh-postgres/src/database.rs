@@ -220,8 +220,7 @@ impl Database {
         Ok(Answer::Json(body))
     }
 
-    /// Reads from a replica if this server has received all messages about writes that the read must see, else from the
-    /// primary. While the primary is down there are no writes, so the messages need not be complete.
+    /// Reads from a replica if this server knows all writes that the read must see, else from the primary.
     async fn read_any(&self, plan: &Plan, deadline: Instant) -> Result<JsonBody, ResolveError> {
         if self.replicas.is_empty() {
             return read::run(&self.pool, plan, &self.statements).await?;
@@ -231,8 +230,9 @@ impl Database {
         let start = Instant::now();
         loop {
             let is_down = self.replicas.primary_is_down();
-            let is_current = is_down || !self.other_servers.is_started() || self.other_servers.has_lease();
-            if is_current && let Some(result) = self.read_replica(plan, is_down).await {
+            if (is_down || self.replicas.can_answer() && self.knows_writes().await)
+                && let Some(result) = self.read_replica(plan, is_down).await
+            {
                 return result;
             }
             let error = match read::run(&self.pool, plan, &self.statements).await {
@@ -244,6 +244,11 @@ impl Database {
             }
             tokio::time::sleep(RETRY_INTERVAL).await;
         }
+    }
+
+    /// Waits until this server knows all writes up to now. Returns whether it does. Behind a pooler, it knows only its own.
+    async fn knows_writes(&self) -> bool {
+        !self.other_servers.is_started() || self.other_servers.catch_up().await
     }
 
     /// Returns the time until which a read waits if neither the primary nor a replica can answer it. By then a poll has

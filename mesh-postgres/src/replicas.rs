@@ -1,6 +1,6 @@
 //! Replicas: a read that follows a write sees it, also if a replica answers the read.
 //!
-//! A read goes to a replica only if the replica has replayed everything that this server has written or was notified of
+//! A read goes to a replica only if the replica has replayed everything that servers have written
 //! ([`Replicas::require`]), else to the primary. The position of each server in the write-ahead log is polled a few times a
 //! second. A replica that does not respond or is too far behind is left out until it recovers.
 //!
@@ -29,8 +29,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const POLL_TIMEOUT: Duration = Duration::from_secs(1);
 /// The number of positions of the primary that are kept, from which the lag of a replica is computed.
 const HISTORY: usize = 600;
-/// The position of a write whose position could not be queried. No replica has replayed it.
+/// The position of a write whose position could not be queried. No replica has replayed it, unless it is complete.
 const UNKNOWN: u64 = u64::MAX;
+const COMPLETE: u64 = u64::MAX;
 
 /// The replicas of one primary.
 pub(crate) struct Replicas {
@@ -56,10 +57,9 @@ pub(crate) struct Replica {
     /// The index of the host in the URL of the primary, for a spare replica, which is used only while there is no
     /// primary.
     spare: Option<usize>,
-    /// The position up to which the replica has replayed; 0 while it is left out.
+    /// The position up to which the replica has replayed; 0 while it is left out, and [`COMPLETE`] while it has all writes that
+    /// were acknowledged before the primary failed.
     replayed: AtomicU64,
-    /// Whether the replica has all writes that were acknowledged before the primary failed.
-    is_complete: AtomicBool,
 }
 
 impl Replica {
@@ -74,13 +74,7 @@ impl Replicas {
     pub(crate) fn new(pools: Vec<Arc<Pool>>, spares: Vec<Arc<Pool>>, lag: Duration) -> Self {
         let spares = spares.into_iter().enumerate().map(|(host, pool)| (pool, Some(host)));
         let all = pools.into_iter().map(|pool| (pool, None)).chain(spares);
-        let (replayed, is_complete) = (|| AtomicU64::new(0), || AtomicBool::new(false));
-        let list = all.map(|(pool, spare)| Replica {
-            pool,
-            spare,
-            replayed: replayed(),
-            is_complete: is_complete(),
-        });
+        let list = all.map(|(pool, spare)| Replica { pool, spare, replayed: AtomicU64::new(0) });
         let (required, next, down_until, watched) = Default::default();
         Self { list: list.collect(), lag, required, next, down_until, watched }
     }
@@ -117,18 +111,15 @@ impl Replicas {
         let mut rotation = self.list.iter().skip(start).chain(self.list.iter().take(start));
         rotation.find(|replica| {
             let replayed = replica.replayed.load(Ordering::Acquire);
-            let is_complete = primary_is_down && replica.is_complete.load(Ordering::Acquire);
-            (replica.spare.is_none() || primary_is_down)
-                && (replayed >= required || is_complete && replayed > 0)
+            replayed >= required && (primary_is_down || replica.spare.is_none() && replayed != COMPLETE)
         })
     }
 
-    /// Requires later reads to see the writes that the connection has committed. If their position is unavailable,
-    /// reads go to the primary until its next poll.
-    pub(crate) async fn require_writes_of(&self, link: &Link) {
-        if self.require_current(link).await.is_err() {
-            self.require(link, None);
-        }
+    /// Returns whether a replica may answer reads while there is a primary.
+    pub(crate) fn can_answer(&self) -> bool {
+        let is_used =
+            |replica: &Replica| replica.spare.is_none() && replica.replayed.load(Ordering::Relaxed) > 0;
+        self.list.iter().any(is_used)
     }
 
     /// Requires later reads to see all writes up to now.
@@ -187,16 +178,20 @@ impl Replicas {
             self.add_position(polls, now, Required { timeline, position: role.position }, &roles);
         }
         let minimum = polls.minimum(self.lag);
-        let complete = is_down.then(|| self.complete_position(polls.is_synchronous, &roles)).flatten();
+        let complete = (is_down && polls.is_synchronous).then(|| self.complete_position(&roles));
         for (replica, role) in self.list.iter().zip(roles) {
             let fits = |role: &Role| {
                 let is_replaced = !role.is_standby && role.timeline < primary.hosts().timeline();
                 let is_behind = minimum.is_some_and(|minimum| role.position < minimum);
                 !is_replaced && !is_behind && replica.pool.hosts().attrs.mismatch(role).is_none()
             };
-            let replayed = role.filter(fits).map_or(0, |role| role.position);
-            let is_complete = complete.is_some_and(|complete| replayed >= complete);
-            replica.is_complete.store(is_complete, Ordering::Release);
+            let replayed = match (role.filter(fits), complete) {
+                (None, _) => 0,
+                (Some(role), None) => role.position,
+                (Some(role), Some(Some(complete))) if role.position >= complete => COMPLETE,
+                // Another standby has a write that this one lacks.
+                (Some(_), Some(_)) => 0,
+            };
             let before = replica.replayed.swap(replayed, Ordering::AcqRel);
             let name = replica.pool.name();
             match (before, replayed) {
@@ -238,10 +233,10 @@ impl Replicas {
         polls.history.push_front((time, position));
     }
 
-    /// Returns the position from which a standby has all writes that were acknowledged before the primary failed: the
-    /// highest position that a standby has received, if the primary waits for standbys. Returns `None` if a standby
+    /// Returns the position from which a standby has all writes that were acknowledged before the primary failed, if commits
+    /// wait for standbys: the highest position that a standby has received. Returns `None` if a standby
     /// does not respond, because it may have received more.
-    fn complete_position(&self, is_synchronous: bool, roles: &[Option<Role>]) -> Option<u64> {
+    fn complete_position(&self, roles: &[Option<Role>]) -> Option<u64> {
         let has_spares = self.list.iter().any(|replica| replica.spare.is_some());
         let hosts = self.list.iter().zip(roles).filter(|(replica, _)| replica.spare.is_some() == has_spares);
         let silent = hosts.filter(|(_, role)| role.is_none()).count();
@@ -249,7 +244,7 @@ impl Replicas {
         let max_silent = usize::from(has_spares);
         let standbys = roles.iter().flatten().filter(|role| role.is_standby);
         let received = standbys.map(|role| role.position.max(role.received)).max();
-        received.filter(|_| is_synchronous && silent <= max_silent)
+        received.filter(|_| silent <= max_silent)
     }
 }
 

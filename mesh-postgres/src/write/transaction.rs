@@ -177,13 +177,10 @@ impl Transaction for PostgresTransaction {
     /// Waits until reads on other servers see the write, or those servers know that they may read older data.
     async fn after_commit(self) {
         let Self { link, engine, .. } = self;
-        let announced = engine.other_servers.announce_write(&link).await;
+        engine.other_servers.announce_write(&link).await;
         drop(link);
         if let Some(settled_at) = engine.pool.hosts().settled_at() {
             tokio::time::sleep_until(settled_at.into()).await;
-        }
-        if let Some((announcement, others)) = announced {
-            announcement.wait_for_acknowledgements(others).await;
         }
     }
 }
