@@ -4,10 +4,8 @@ pub(crate) mod connect_url;
 mod error;
 mod host_search;
 pub(crate) mod hosts;
-mod lease;
 pub(crate) mod link;
 pub(crate) mod role;
-mod session;
 mod shared;
 mod tls;
 
@@ -22,16 +20,39 @@ use tokio_postgres::Row;
 use self::connect_url::ConnectUrl;
 pub(crate) use self::error::{PoolError, is_stale};
 use self::hosts::Hosts;
-pub(crate) use self::lease::Lease;
+pub(crate) use self::link::Lease;
 use self::link::{Link, LinkWithNotifications};
-pub(crate) use self::session::Purpose;
-use self::session::SESSION;
 use self::shared::{LOCK_TIMEOUT, STATEMENT_TIMEOUT, SharedConnections};
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
 /// The interval between attempts to connect to a server that accepts no more connections.
 const ROOM_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Settings that change the meaning of texts and conditions. The account, the database or the server may have other values.
+/// `lc_monetary` is not among them: amounts of money are stored in the smallest unit of the database's currency.
+const SESSION: [(&str, &str); 10] = [
+    // Compiling expressions takes longer than most reads, and the limit on rows makes the planner overestimate its benefit.
+    ("jit", "off"),
+    ("datestyle", "ISO"),
+    ("intervalstyle", "postgres"),
+    ("timezone", "UTC"),
+    ("extra_float_digits", "1"),
+    ("bytea_output", "hex"),
+    ("standard_conforming_strings", "on"),
+    ("array_nulls", "on"),
+    ("transform_null_equals", "off"),
+    ("xmloption", "content"),
+];
+
+/// The purpose of the connections of a pool.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Transactions are read-only.
+    Read,
+    /// Transactions can write.
+    Write,
+}
 
 /// Connections to one server. A slot is held while a connection is in use. If the statement of a connection is
 /// cancelled, its slot is held until the connection is closed.

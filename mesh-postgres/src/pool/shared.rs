@@ -10,8 +10,7 @@
 //! received and discarded.
 
 #[cfg(test)]
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -19,6 +18,7 @@ use mesh_backend::pool::{BudgetExceeded, RowBudget};
 use mesh_plan::backend::Generations;
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row, Statement};
 
@@ -58,8 +58,8 @@ pub(super) struct SharedConnections {
     /// The maximum number of connections.
     max: usize,
     connections: RwLock<Vec<Arc<SharedConnection>>>,
-    /// Whether a connection is being opened.
-    is_opening: AtomicBool,
+    /// The permit to open a connection.
+    opening: Arc<Semaphore>,
     /// The time from which each known statement may share a connection.
     shared_from: Generations<Box<str>, Instant>,
 }
@@ -93,7 +93,7 @@ impl SharedConnections {
             settings: settings.clone(),
             max,
             connections: RwLock::default(),
-            is_opening: AtomicBool::new(false),
+            opening: Arc::new(Semaphore::new(1)),
             shared_from: Generations::new(TEXT_BYTES),
         })
     }
@@ -205,20 +205,18 @@ impl SharedConnections {
 
     /// Opens a connection in the background, unless one is being opened.
     fn open_another(self: &Arc<Self>) {
-        if self.is_opening.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let opening = Opening(Arc::clone(self));
+        let Ok(permit) = Arc::clone(&self.opening).try_acquire_owned() else { return };
+        let all = Arc::clone(self);
         tokio::spawn(async move {
             // No transaction is begun on a shared connection.
-            let (all, begin) = (&opening.0, Arc::from(""));
-            match host_search::open(&all.target, &all.settings, &begin).await {
+            match host_search::open(&all.target, &all.settings, &Arc::from("")).await {
                 Ok((link, _)) => all.add(link),
                 Err(error) => {
                     tracing::debug!("no shared connection was opened: {error}");
                     tokio::time::sleep(REOPEN_DELAY).await;
                 }
             }
+            drop(permit);
         });
     }
 
@@ -236,15 +234,6 @@ impl SharedConnections {
     /// Removes a connection, which is closed when the reads on it have ended.
     fn remove(&self, connection: &Arc<SharedConnection>) {
         self.connections.write().retain(|it| !Arc::ptr_eq(it, connection));
-    }
-}
-
-/// A guard that marks a connection as being opened until it is dropped, for example when the runtime of its task ends.
-struct Opening(Arc<SharedConnections>);
-
-impl Drop for Opening {
-    fn drop(&mut self) {
-        self.0.is_opening.store(false, Ordering::Relaxed);
     }
 }
 
