@@ -17,7 +17,7 @@ use tokio_postgres::types::PgLsn;
 
 use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::replicas::Replicas;
 use crate::sql::TextParam;
 
@@ -101,43 +101,43 @@ impl OtherServers {
     }
 
     /// Announces that the connection has committed a write, which later reads on all servers must see.
-    pub(crate) async fn announce_write(&self, link: &Link) {
+    pub(crate) async fn announce_write(&self, connection: &Connection) {
         if self.replicas.is_empty() {
             return;
         }
         let process = self.process.load(Ordering::Relaxed).to_string();
         let params = [TextParam::text(&process)];
-        let announcing = tokio::time::timeout(ANSWER_TIMEOUT, link.query_once(ANNOUNCE, &params)).await;
+        let announcing = tokio::time::timeout(ANSWER_TIMEOUT, connection.query_once(ANNOUNCE, &params)).await;
         let rows = announcing.ok().and_then(Result::ok).unwrap_or_default();
-        self.replicas.require(link, rows.first().map(|row| row.get::<_, PgLsn>(0).into()));
+        self.replicas.require(connection, rows.first().map(|row| row.get::<_, PgLsn>(0).into()));
     }
 
     /// Listens until the connection fails.
     async fn listen(&self, reads: &mut mpsc::UnboundedReceiver<WaitingRead>) -> Result<Infallible, BoxError> {
-        let (link, mut messages) = self.pool.connect_listener().await?;
-        link.execute(LISTEN).await?;
-        let rows = link.query_once(REGISTER, &[]).await?;
+        let (connection, mut messages) = self.pool.connect_listener().await?;
+        connection.execute(LISTEN).await?;
+        let rows = connection.query_once(REGISTER, &[]).await?;
         self.process.store(rows.first().map_or(0, |row| row.get(0)), Ordering::Relaxed);
         // Earlier messages were not received.
-        self.replicas.require_current(&link).await?;
+        self.replicas.require_current(&connection).await?;
         self.is_listening.store(true, Ordering::Release);
         loop {
             let mut waiting = Vec::new();
             tokio::select! {
                 message = messages.recv() => {
-                    self.apply(&link, &message.ok_or("the connection ended")?);
+                    self.apply(&connection, &message.ok_or("the connection ended")?);
                     continue;
                 }
                 Some(read) = reads.recv() => waiting.push(read),
                 () = tokio::time::sleep(CHECK_INTERVAL) => {}
             }
             waiting.extend(std::iter::from_fn(|| reads.try_recv().ok()));
-            if link.is_replaced() {
+            if connection.is_replaced() {
                 return Err("the primary was replaced".into());
             }
-            let answered = tokio::time::timeout(ANSWER_TIMEOUT, link.execute("SELECT 1")).await;
+            let answered = tokio::time::timeout(ANSWER_TIMEOUT, connection.execute("SELECT 1")).await;
             while let Ok(message) = messages.try_recv() {
-                self.apply(&link, &message);
+                self.apply(&connection, &message);
             }
             answered??;
             for read in waiting {
@@ -147,10 +147,10 @@ impl OtherServers {
     }
 
     /// Applies a message. Unknown messages are ignored.
-    fn apply(&self, link: &Link, message: &Notification) {
+    fn apply(&self, connection: &Connection, message: &Notification) {
         let position = message.payload().strip_prefix("written ").and_then(|rest| rest.split(' ').next());
         if let Some(position) = position.and_then(|position| position.parse::<PgLsn>().ok()) {
-            self.replicas.require(link, Some(position.into()));
+            self.replicas.require(connection, Some(position.into()));
         }
     }
 }

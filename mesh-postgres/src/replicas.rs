@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 use tokio_postgres::Error;
 use tokio_postgres::types::PgLsn;
 
+use crate::pool::connection::Connection;
 use crate::pool::hosts::PRIMARY_DOWN_TIME;
-use crate::pool::link::Link;
 use crate::pool::role::Role;
 use crate::pool::{Pool, PoolError};
 
@@ -126,23 +126,23 @@ impl Replicas {
     ///
     /// # Errors
     /// The connection is lost.
-    pub(crate) async fn require_current(&self, link: &Link) -> Result<(), Error> {
+    pub(crate) async fn require_current(&self, connection: &Connection) -> Result<(), Error> {
         if !self.list.is_empty() {
-            let rows = link.query_once("SELECT pg_current_wal_lsn()", &[]).await?;
-            self.require(link, rows.first().map(|row| row.get::<_, PgLsn>(0).into()));
+            let rows = connection.query_once("SELECT pg_current_wal_lsn()", &[]).await?;
+            self.require(connection, rows.first().map(|row| row.get::<_, PgLsn>(0).into()));
         }
         Ok(())
     }
 
-    /// Requires later reads to see the writes up to a position of the primary that `link` is connected to; all writes up
+    /// Requires later reads to see the writes up to a position of the primary that `connection` is connected to; all writes up
     /// to the next poll if the position is unknown.
-    pub(crate) fn require(&self, link: &Link, position: Option<u64>) {
+    pub(crate) fn require(&self, connection: &Connection, position: Option<u64>) {
         let position = position.unwrap_or(UNKNOWN);
         let mut required = self.required.lock();
-        if [0, required.timeline].contains(&link.timeline) {
+        if [0, required.timeline].contains(&connection.timeline) {
             required.position = required.position.max(position);
-        } else if link.timeline > required.timeline {
-            *required = Required { timeline: link.timeline, position };
+        } else if connection.timeline > required.timeline {
+            *required = Required { timeline: connection.timeline, position };
         }
     }
 
@@ -156,7 +156,7 @@ impl Replicas {
         polls.replicas.resize_with(self.list.len(), || None);
         let now = Instant::now();
         let replicas = self.list.iter().zip(&mut polls.replicas);
-        let replicas = join_all(replicas.map(|(replica, link)| poll(link, &replica.pool)));
+        let replicas = join_all(replicas.map(|(replica, connection)| poll(connection, &replica.pool)));
         let (status, roles) = join(poll(&mut polls.primary, primary), replicas).await;
         let roles: Vec<Option<Role>> = roles.into_iter().map(Result::ok).collect();
         for (replica, role) in self.list.iter().zip(&roles) {
@@ -252,8 +252,8 @@ impl Replicas {
 /// while all connections of the pool are in use.
 #[derive(Default)]
 struct Polls {
-    primary: Option<Link>,
-    replicas: Vec<Option<Link>>,
+    primary: Option<Connection>,
+    replicas: Vec<Option<Connection>>,
     /// Positions of the primary with their times, the newest first.
     history: VecDeque<(Instant, u64)>,
     /// The timeline of these positions.
@@ -272,8 +272,8 @@ impl Polls {
 }
 
 /// Queries the state of a server.
-async fn poll(link: &mut Option<Link>, pool: &Pool) -> Result<Role, PoolError> {
-    let open = link.take().filter(|link| !link.is_closed());
+async fn poll(connection: &mut Option<Connection>, pool: &Pool) -> Result<Role, PoolError> {
+    let open = connection.take().filter(|connection| !connection.is_closed());
     let polling = async {
         let open = match open {
             Some(open) => open,
@@ -284,6 +284,6 @@ async fn poll(link: &mut Option<Link>, pool: &Pool) -> Result<Role, PoolError> {
     };
     let polled = tokio::time::timeout(POLL_TIMEOUT, polling).await;
     let (open, role) = polled.map_err(|_| PoolError::TimedOut)??;
-    *link = Some(open);
+    *connection = Some(open);
     Ok(role)
 }

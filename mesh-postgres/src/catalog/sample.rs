@@ -4,7 +4,7 @@ use mesh_schema::{Table, TableName, TimeForm};
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, Query};
 use tokio_postgres::Error;
 
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::sql;
 
 /// The largest number that is interpreted as seconds, in the year 5138. As milliseconds it is in 1973.
@@ -12,7 +12,7 @@ const MAX_SECONDS: f64 = 100_000_000_000.0;
 
 /// Detects the time forms of the named columns.
 pub(super) async fn detect_time_forms(
-    link: &Link,
+    link: &Connection,
     (tables, default): (&mut [Table], Option<&String>),
     times: &[(String, String)],
     notes: &mut Vec<String>,
@@ -36,7 +36,7 @@ pub(super) async fn detect_time_forms(
 }
 
 /// Returns the most frequent form of a few values. The inner limit bounds the read of a column of NULLs.
-async fn sample(link: &Link, table: &TableName, column: &str) -> Result<Option<TimeForm>, Error> {
+async fn sample(link: &Connection, table: &TableName, column: &str) -> Result<Option<TimeForm>, Error> {
     let value = || Expr::col(("s", "v"));
     let first = Query::select()
         .expr_as(Expr::col(("t", column.to_owned())), "v")

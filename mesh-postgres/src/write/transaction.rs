@@ -13,7 +13,7 @@ use tokio_postgres::{Error, Row};
 
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::other_servers::OtherServers;
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::pool::{Lease, Pool, PoolError, is_stale};
 use crate::read;
 use crate::read::sort_bound::SortBound;
@@ -221,7 +221,7 @@ impl PostgresTransaction {
 }
 
 /// Begins a transaction and sets a savepoint.
-async fn open(link: &Link, begins: bool, savepoint: Option<&'static str>) -> Result<(), Error> {
+async fn open(link: &Connection, begins: bool, savepoint: Option<&'static str>) -> Result<(), Error> {
     // The futures send their commands when they are first polled, which is in order.
     let begin = async { if begins { link.begin().await } else { Ok(()) } };
     let set = async {
@@ -242,7 +242,7 @@ fn cannot_lock(error: &Error) -> bool {
 
 /// Restarts the transaction, with one snapshot for all its statements. A write of a record that another transaction has
 /// changed since then fails, and the transaction is tried again.
-async fn keep_snapshot(link: &Link) -> Result<(), Error> {
+async fn keep_snapshot(link: &Connection) -> Result<(), Error> {
     link.end("ROLLBACK").await?;
     link.begin().await?;
     link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await

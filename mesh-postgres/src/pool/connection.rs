@@ -49,10 +49,10 @@ fn server_bytes(sql: &str) -> usize {
 type Prepared = Arc<OnceCell<Statement>>;
 
 /// A connection with the notifications that it receives.
-pub(crate) type LinkWithNotifications = (Link, UnboundedReceiver<Notification>);
+pub(crate) type ConnectionWithNotifications = (Connection, UnboundedReceiver<Notification>);
 
 /// An open connection.
-pub(crate) struct Link {
+pub(crate) struct Connection {
     client: Client,
     statements: Generations<Box<str>, Prepared>,
     /// The statements that came before, on this connection or another one.
@@ -73,14 +73,14 @@ pub(crate) struct Link {
     task: AbortHandle,
 }
 
-impl Link {
+impl Connection {
     /// Opens a connection to a host of a URL, and returns it with the notifications that it receives.
     pub(super) async fn open_host(
         target: &ConnectUrl,
         host: usize,
         settings: &Settings,
         begin: &Arc<str>,
-    ) -> Result<LinkWithNotifications, Error> {
+    ) -> Result<ConnectionWithNotifications, Error> {
         let config = target.configs.get(host).cloned().unwrap_or_default();
         let (client, mut connection) = config.connect(target.tls.clone()).await?;
         let (sender, notifications) = unbounded_channel();
@@ -97,7 +97,7 @@ impl Link {
                 }
             }
         });
-        let link = Self {
+        let opened = Self {
             client,
             statements: Generations::new(settings.statements),
             repeats: Arc::clone(&target.repeats),
@@ -111,7 +111,7 @@ impl Link {
             in_transaction: AtomicBool::new(false),
             task: task.abort_handle(),
         };
-        Ok((link, notifications))
+        Ok((opened, notifications))
     }
 
     /// Runs statements without parameters.
@@ -364,7 +364,7 @@ impl Link {
     }
 }
 
-impl IdleConnection for Link {
+impl IdleConnection for Connection {
     fn runtime(&self) -> Id {
         self.runtime
     }
@@ -395,36 +395,36 @@ impl OpenRows<'_> {
 /// dropped because its client has disconnected, the statement is cancelled and the connection closed. A connection with
 /// an open transaction is closed, too.
 pub(crate) struct Lease {
-    pub(super) link: Arc<Link>,
-    pub(super) idle: Arc<IdleConnections<Arc<Link>>>,
+    pub(super) connection: Arc<Connection>,
+    pub(super) idle: Arc<IdleConnections<Arc<Connection>>>,
     pub(super) slot: Option<OwnedSemaphorePermit>,
 }
 
 impl Deref for Lease {
-    type Target = Link;
+    type Target = Connection;
 
-    fn deref(&self) -> &Link {
-        &self.link
+    fn deref(&self) -> &Connection {
+        &self.connection
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let link = Arc::clone(&self.link);
-        if link.is_free() {
+        let connection = Arc::clone(&self.connection);
+        if connection.is_free() {
             // A connection without a slot is one more than the settings allow.
             if self.slot.is_some() {
-                self.idle.add(link);
+                self.idle.add(connection);
             }
-        } else if link.is_running()
+        } else if connection.is_running()
             && let Ok(runtime) = Handle::try_current()
         {
             let slot = self.slot.take();
             runtime.spawn(async move {
                 // The statement may have ended in the meantime. The connection is not used again, because the
                 // cancellation could then hit its next statement.
-                let _ = tokio::time::timeout(CANCEL_TIMEOUT, link.end_statement(CANCEL_INTERVAL)).await;
-                drop((link, slot));
+                let _ = tokio::time::timeout(CANCEL_TIMEOUT, connection.end_statement(CANCEL_INTERVAL)).await;
+                drop((connection, slot));
             });
         }
     }
