@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mesh_integrity::{RevocationStore, StoreError};
+use mesh_integrity::StoreError;
 use mesh_plan::{BoxFuture, Value};
 
 use crate::tables::{Cells, TableError, Tables};
@@ -81,8 +81,8 @@ pub struct State(Arc<Inner>);
 struct Inner {
     tables: Box<dyn StateDriver>,
     statements: &'static StateStatements,
-    /// The store that announces revocations to other servers, if there is one.
-    announced: Option<Box<dyn RevocationStore>>,
+    /// The same tables for the lookups of sessions, which may run where reads do.
+    lookups: Box<dyn Tables>,
     /// The maximum number of persisted queries.
     queries: usize,
     next_sweep: AtomicU64,
@@ -110,14 +110,14 @@ impl State {
     /// The database cannot be reached.
     pub async fn open(
         tables: impl StateDriver,
+        lookups: impl Tables,
         statements: &'static StateStatements,
-        announced: Option<Box<dyn RevocationStore>>,
         queries: usize,
     ) -> Result<Self, TableError> {
         let server = format!("{:016x}", RandomState::new().hash_one("presence"));
         let next_sweep = AtomicU64::default();
-        let tables = Box::new(tables);
-        let inner = Arc::new(Inner { tables, statements, announced, queries, next_sweep, server });
+        let (tables, lookups) = (Box::new(tables), Box::new(lookups));
+        let inner = Arc::new(Inner { tables, lookups, statements, queries, next_sweep, server });
         inner.record_presence().await?;
         let running = Arc::downgrade(&inner);
         tokio::spawn(async move {

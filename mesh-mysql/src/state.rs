@@ -93,7 +93,7 @@ impl Database {
         layout::migrate(&mut link).await.map_err(|error| self.open_error(error))?;
         link.execute(DELETE_ENDED_SERVERS).await.map_err(|error| self.open_error(error))?;
         drop(link);
-        let opening = State::open(self.writable_tables(), &STATEMENTS, None, queries);
+        let opening = State::open(self.writable_tables(), self.writable_tables(), &STATEMENTS, queries);
         opening.await.map_err(|error| self.open_error(error))
     }
 }

@@ -16,14 +16,14 @@ use sea_query::PostgresQueryBuilder;
 use tokio_postgres::Error;
 
 use self::types::ColumnType;
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::sql::{self, SYSTEM_SCHEMA, TextParam};
 
 /// The schema of the tables of [`State`](crate::State).
 const MESH_SCHEMA: &str = "mesh";
 
 /// Detects optional features of a database.
-pub(super) async fn features(link: &Link, schemas: &[String]) -> Result<Features, Error> {
+pub(super) async fn features(link: &Connection, schemas: &[String]) -> Result<Features, Error> {
     let sql = "SELECT 1 FROM pg_catalog.pg_database AS d WHERE d.datname = current_database() \
                AND d.datctype IN ('C', 'POSIX') \
                AND EXISTS (SELECT 1 FROM pg_catalog.pg_collation AS c WHERE c.collname = 'und-x-icu')";
@@ -36,7 +36,7 @@ pub(super) async fn features(link: &Link, schemas: &[String]) -> Result<Features
 }
 
 /// Returns the characters of the database's encoding. Encodings with several bytes for a character are taken to have all.
-async fn charset(link: &Link) -> Result<Charset, Error> {
+async fn charset(link: &Connection) -> Result<Charset, Error> {
     let sql = "SELECT pg_catalog.getdatabaseencoding()::text WHERE pg_catalog.getdatabaseencoding() <> 'SQL_ASCII' \
                AND pg_catalog.pg_encoding_max_length(pg_catalog.pg_char_to_encoding(pg_catalog.getdatabaseencoding())) = 1";
     let rows = link.query_once(sql, &[]).await?;
@@ -56,14 +56,14 @@ async fn charset(link: &Link) -> Result<Charset, Error> {
 }
 
 /// Returns whether sessions of the account do not check foreign keys. Only a superuser could change that for a session.
-pub(super) async fn skips_constraints(link: &Link) -> Result<bool, Error> {
+pub(super) async fn skips_constraints(link: &Connection) -> Result<bool, Error> {
     let sql = "SELECT 1 WHERE pg_catalog.current_setting('session_replication_role') = 'replica'";
     Ok(!link.query_once(sql, &[]).await?.is_empty())
 }
 
 /// Returns the existing schemas of the database's search path, except `mesh`. Unqualified names of the schema document
 /// refer to the first one; triggers of served tables resolve their names in all of them.
-pub(super) async fn search_path(link: &Link) -> Result<Vec<String>, Error> {
+pub(super) async fn search_path(link: &Connection) -> Result<Vec<String>, Error> {
     let rows = link.query_once("SELECT pg_catalog.current_schemas(false)", &[]).await?;
     let all: Vec<String> = rows.first().map(|row| row.get(0)).unwrap_or_default();
     Ok(all.into_iter().filter(|schema| schema != MESH_SCHEMA && schema != SYSTEM_SCHEMA).collect())
@@ -71,7 +71,7 @@ pub(super) async fn search_path(link: &Link) -> Result<Vec<String>, Error> {
 
 /// Returns the schemas in which other accounts may create objects: accounts except this one, the schema's owner and
 /// superusers.
-pub(super) async fn open_schemas(link: &Link, schemas: &[String]) -> Result<Vec<String>, Error> {
+pub(super) async fn open_schemas(link: &Connection, schemas: &[String]) -> Result<Vec<String>, Error> {
     let sql = "SELECT n.nspname FROM pg_catalog.pg_namespace AS n \
                WHERE n.nspname IN (SELECT pg_catalog.jsonb_array_elements_text($1::jsonb)) AND EXISTS ( \
                  SELECT 1 FROM pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) AS a \
@@ -85,7 +85,7 @@ pub(super) async fn open_schemas(link: &Link, schemas: &[String]) -> Result<Vec<
 /// Reads the tables of the given schemas, or of the default schema if none are given, and returns them with notes for
 /// the log. `times` names tables and columns that hold times although their types do not show it.
 pub(super) async fn read(
-    link: &Link,
+    link: &Connection,
     (schemas, default): (&[String], Option<&String>),
     times: &[(String, String)],
 ) -> Result<(Catalog, Vec<String>), Error> {
@@ -148,7 +148,7 @@ fn list(names: &[String]) -> TextParam<'static> {
 }
 
 /// Returns the schemas that do not exist or may not be used.
-async fn missing_schemas(link: &Link, schemas: &[String]) -> Result<Vec<String>, Error> {
+async fn missing_schemas(link: &Connection, schemas: &[String]) -> Result<Vec<String>, Error> {
     let sql = "SELECT name FROM pg_catalog.jsonb_array_elements_text($1::jsonb) AS name WHERE NOT EXISTS ( \
                  SELECT 1 FROM pg_catalog.pg_namespace AS n \
                  WHERE n.nspname = name AND pg_catalog.has_schema_privilege(n.oid, 'USAGE'))";
@@ -157,7 +157,7 @@ async fn missing_schemas(link: &Link, schemas: &[String]) -> Result<Vec<String>,
 
 /// Adds notes for tables whose row-level security the account bypasses, and for views that bypass the row-level
 /// security of the tables they read. Such views have the rights of their owner, regardless of the account.
-async fn row_security(link: &Link, ids: &str, notes: &mut Vec<String>) -> Result<(), Error> {
+async fn row_security(link: &Connection, ids: &str, notes: &mut Vec<String>) -> Result<(), Error> {
     let sql = "WITH RECURSIVE source AS ( \
                  SELECT c.oid AS root, c.oid, c.relkind, false AS by_owner \
                  FROM pg_catalog.pg_class AS c WHERE c.oid = ANY($1::oid[]) \
@@ -192,7 +192,7 @@ async fn row_security(link: &Link, ids: &str, notes: &mut Vec<String>) -> Result
 
 /// Returns those of the tables and views that read foreign tables, whose rows other databases can change. A materialized view
 /// has rows of its own.
-async fn tables_with_unseen_changes(link: &Link, ids: &str) -> Result<HashSet<u32>, Error> {
+async fn tables_with_unseen_changes(link: &Connection, ids: &str) -> Result<HashSet<u32>, Error> {
     let sql = "WITH RECURSIVE source AS ( \
                  SELECT c.oid AS root, c.oid, c.relkind FROM pg_catalog.pg_class AS c WHERE c.oid = ANY($1::oid[]) \
                  UNION \
@@ -227,7 +227,7 @@ fn noun(kind: &str) -> &'static str {
 /// Returns tables, partitioned tables without their partitions, views, materialized views and foreign tables in the order
 /// of their creation, without those that belong to extensions.
 async fn schema_objects(
-    link: &Link,
+    link: &Connection,
     schemas: &[String],
     namespace: &impl Fn(String) -> Option<String>,
     notes: &mut Vec<String>,
@@ -261,7 +261,7 @@ async fn schema_objects(
 
 /// Returns the columns of each table that may be read, in the order of the table.
 async fn columns(
-    link: &Link,
+    link: &Connection,
     ids: &str,
     types: &HashMap<u32, ColumnType>,
 ) -> Result<HashMap<u32, Vec<Column>>, Error> {
@@ -316,7 +316,7 @@ type Keys = (Vec<String>, Vec<Vec<String>>);
 
 /// Returns the unique indexes over all rows that consist of columns only, with or without a constraint: a materialized
 /// view cannot have constraints.
-async fn keys(link: &Link, ids: &str) -> Result<HashMap<u32, Keys>, Error> {
+async fn keys(link: &Connection, ids: &str) -> Result<HashMap<u32, Keys>, Error> {
     let sql = "SELECT i.indrelid, i.indisprimary, ARRAY( \
                    SELECT a.attname FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, place) \
                    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number \
@@ -335,7 +335,7 @@ async fn keys(link: &Link, ids: &str) -> Result<HashMap<u32, Keys>, Error> {
 
 /// Returns the foreign keys of each table in the order of their declaration.
 async fn foreign_keys(
-    link: &Link,
+    link: &Connection,
     ids: &str,
     namespace: &impl Fn(String) -> Option<String>,
 ) -> Result<HashMap<u32, Vec<ForeignKey>>, Error> {

@@ -20,7 +20,7 @@ use tokio_postgres::Error;
 use crate::database::Database;
 use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::replicas::Replicas;
 use coverage::Coverage;
 
@@ -71,20 +71,20 @@ async fn listen(
     is_first: &mut bool,
     default_schema: Option<&String>,
 ) -> Result<Infallible, BoxError> {
-    let (link, mut notifications) = pool.connect_listener().await?;
+    let (connection, mut notifications) = pool.connect_listener().await?;
     if !pool.has_pooler() {
-        with_timeout(link.execute(LISTEN)).await??;
+        with_timeout(connection.execute(LISTEN)).await??;
     }
     // There were no notifications of writes since the last connection was lost.
     if !std::mem::take(is_first) {
-        with_timeout(replicas.require_current(&link)).await??;
+        with_timeout(replicas.require_current(&connection)).await??;
     }
     changes.notify(Change::anything());
     let mut poll = Poll { has_pooler: pool.has_pooler(), ..Poll::default() };
     let mut times = tokio::time::interval(POLL_INTERVAL);
     times.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        if link.is_replaced() {
+        if connection.is_replaced() {
             return Err("the primary was replaced".into());
         }
         let due = async {
@@ -95,11 +95,11 @@ async fn listen(
             received = notifications.recv() => {
                 Some(parse_notification(received.ok_or("the connection ended")?.payload()))
             }
-            () = due => with_timeout(poll.next(&link, default_schema)).await??,
+            () = due => with_timeout(poll.next(&connection, default_schema)).await??,
         };
         if let Some(change) = change {
             // Reads that follow the notification must see the change.
-            with_timeout(replicas.require_current(&link)).await??;
+            with_timeout(replicas.require_current(&connection)).await??;
             changes.notify(change);
         }
         while let Ok(notification) = notifications.try_recv() {
@@ -118,15 +118,19 @@ struct Poll {
 
 impl Poll {
     /// Returns what may have changed since the last poll; before the first one, that is anything.
-    async fn next(&mut self, link: &Link, default_schema: Option<&String>) -> Result<Option<Change>, Error> {
-        let snapshot = link.query_once(SNAPSHOT, &[]).await?.first().map(|row| row.get::<_, String>(0));
+    async fn next(
+        &mut self,
+        connection: &Connection,
+        default_schema: Option<&String>,
+    ) -> Result<Option<Change>, Error> {
+        let snapshot = connection.query_once(SNAPSHOT, &[]).await?.first().map(|row| row.get::<_, String>(0));
         if snapshot == self.snapshot {
             return Ok(None);
         }
         self.snapshot = snapshot;
         let mut coverage = Coverage::default();
         if !self.has_pooler {
-            coverage = Coverage::read(link, default_schema).await?;
+            coverage = Coverage::read(connection, default_schema).await?;
         }
         // A table whose triggers were just created may have changed before.
         let change = match coverage.version == self.coverage.version && !coverage.tables.is_empty() {

@@ -51,15 +51,15 @@ impl Database {
         let connecting = async {
             let mut target = ConnectUrl::parse(url)?;
             let first = Pool::new(target.clone(), settings, Purpose::Read);
-            let link = first.take(false).await?;
-            if catalog::skips_constraints(&link).await? {
+            let connection = first.take(false).await?;
+            if catalog::skips_constraints(&connection).await? {
                 return Err("the setting session_replication_role of this account or database is 'replica', so foreign keys and \
                             triggers would not apply to writes: reset it with ALTER ROLE or ALTER DATABASE"
                     .into());
             }
-            let schemas = catalog::search_path(&link).await?;
-            let features = catalog::features(&link, &schemas).await?;
-            for schema in catalog::open_schemas(&link, &schemas).await? {
+            let schemas = catalog::search_path(&connection).await?;
+            let features = catalog::features(&connection, &schemas).await?;
+            for schema in catalog::open_schemas(&connection, &schemas).await? {
                 tracing::warn!(
                     "other accounts may create objects in the schema '{schema}', which is in the search path: functions and \
                      operators of theirs could run in triggers and views of the database; \
@@ -126,12 +126,12 @@ impl Database {
     /// The database cannot be read.
     pub async fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let reading = async {
-            let link = self.pool.take(false).await?;
+            let connection = self.pool.take(false).await?;
             // One transaction gives a consistent snapshot and, behind a pooler, a single connection.
-            link.begin().await?;
+            connection.begin().await?;
             let schemas = (&*self.schemas, self.default_schema());
-            let (catalog, notes) = catalog::read(&link, schemas, times).await?;
-            link.end("COMMIT").await?;
+            let (catalog, notes) = catalog::read(&connection, schemas, times).await?;
+            connection.end("COMMIT").await?;
             Ok(Contents { catalog, notes })
         };
         reading.await.map_err(|error: PoolError| self.open_error(error))
@@ -143,8 +143,8 @@ impl Database {
     /// The statement cannot be prepared.
     pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
         let statement = self.statements.of_plan(plan);
-        let link = self.pool.take(false).await?;
-        let steps = read::query_plan(&link, plan, &statement).await?;
+        let connection = self.pool.take(false).await?;
+        let steps = read::query_plan(&connection, plan, &statement).await?;
         Ok((statement.statement.to_string(), steps))
     }
 
@@ -155,8 +155,8 @@ impl Database {
     pub async fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
         let statement = self.statements.of_plan(plan);
         let steps = async || {
-            let link = self.pool.take(false).await?;
-            read::query_plan(&link, plan, &statement).await
+            let connection = self.pool.take(false).await?;
+            read::query_plan(&connection, plan, &statement).await
         };
         read::sort_bound::check(&self.sort_bound, plan, steps).await
     }
@@ -170,9 +170,9 @@ impl Database {
         table: &TableName,
         columns: &[String],
     ) -> Result<Option<bool>, ResolveError> {
-        let link = self.pool.take(false).await?;
+        let connection = self.pool.take(false).await?;
         let table = sql::table(&sql::qualified(table, self.default_schema()));
-        Ok(indexes::has_index(&link, &table, columns).await.map_err(PoolError::Failed)?)
+        Ok(indexes::has_index(&connection, &table, columns).await.map_err(PoolError::Failed)?)
     }
 
     /// Checks that the database responds. The check succeeds if all connections are in use.
@@ -181,7 +181,7 @@ impl Database {
     /// The database does not respond.
     pub async fn ping(&self) -> Result<(), OpenError> {
         let pinged = match self.pool.take(false).await {
-            Ok(link) => link.execute("SELECT 1").await.map_err(PoolError::Failed),
+            Ok(connection) => connection.execute("SELECT 1").await.map_err(PoolError::Failed),
             Err(PoolError::Exhausted) => Ok(()),
             Err(error) => Err(error),
         };
@@ -220,8 +220,7 @@ impl Database {
         Ok(Answer::Json(body))
     }
 
-    /// Reads from a replica if this server has received all messages about writes that the read must see, else from the
-    /// primary. While the primary is down there are no writes, so the messages need not be complete.
+    /// Reads from a replica if this server knows all writes that the read must see, else from the primary.
     async fn read_any(&self, plan: &Plan, deadline: Instant) -> Result<JsonBody, ResolveError> {
         if self.replicas.is_empty() {
             return read::run(&self.pool, plan, &self.statements).await?;
@@ -231,8 +230,9 @@ impl Database {
         let start = Instant::now();
         loop {
             let is_down = self.replicas.primary_is_down();
-            let is_current = is_down || !self.other_servers.is_started() || self.other_servers.has_lease();
-            if is_current && let Some(result) = self.read_replica(plan, is_down).await {
+            if (is_down || self.replicas.can_answer() && self.knows_writes().await)
+                && let Some(result) = self.read_replica(plan, is_down).await
+            {
                 return result;
             }
             let error = match read::run(&self.pool, plan, &self.statements).await {
@@ -244,6 +244,11 @@ impl Database {
             }
             tokio::time::sleep(RETRY_INTERVAL).await;
         }
+    }
+
+    /// Waits until this server knows all writes up to now. Returns whether it does. Behind a pooler, it knows only its own.
+    async fn knows_writes(&self) -> bool {
+        !self.other_servers.is_started() || self.other_servers.catch_up().await
     }
 
     /// Returns the time until which a read waits if neither the primary nor a replica can answer it. By then a poll has

@@ -1,132 +1,87 @@
-//! Messages between the servers of one database: what one server has acknowledged, a write or the end of a session, no other
-//! one contradicts.
+//! Messages between the servers of one database: a write that one server has answered is visible to later reads of all servers,
+//! also if replicas answer them.
 //!
-//! Each server listens on a connection to the primary and acknowledges every message, so that a reply that other servers
-//! must not contradict can wait for all of them.
-//!
-//! A server has received all messages only while its connection works. It therefore sends a query over that connection
-//! a few times a second, and each result grants a lease of [`LEASE`], because messages arrive before results. Without a
-//! lease, a server queries the primary instead. A sender waits no longer than a lease, because a server that has not
-//! acknowledged by then has lost its lease.
+//! Each server listens on a connection to the primary. A server announces the position of a write before it answers the write.
+//! Before a read from a replica, a server sends a query over the connection on which it listens: messages arrive before
+//! later results, so it then knows all writes that were answered before the read. If this fails, it reads from the primary.
 
-pub(crate) mod revoked_sessions;
-
-use std::collections::HashMap;
 use std::convert::Infallible;
-use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::time::Duration;
 
-use mesh_integrity::SessionId;
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::Notification;
 use tokio_postgres::types::PgLsn;
 
-use self::revoked_sessions::RevokedSessions;
 use crate::error::{BoxError, with_causes};
 use crate::pool::Pool;
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::replicas::Replicas;
 use crate::sql::TextParam;
 
-/// The statements that subscribe to messages.
-const LISTEN: &str = "LISTEN mesh_announcements; LISTEN mesh_acknowledgements";
-/// The channel of [`ACKNOWLEDGE`].
-const ACKNOWLEDGEMENTS: &str = "mesh_acknowledgements";
-const ACKNOWLEDGE: &str = "SELECT pg_notify('mesh_acknowledgements', $1::text)";
+const LISTEN: &str = "LISTEN mesh_announcements";
 /// Takes a shared lock, by which listening servers are counted.
 const REGISTER: &str = "SELECT pg_backend_pid(), pg_advisory_lock_shared(7815104, 972318)";
-
-macro_rules! count_others {
-    () => {
-        "SELECT count(*) FROM pg_catalog.pg_locks \
+/// Announces the position of the log if other servers listen, and returns it. The parameter is the process id of the
+/// connection that listens. The message ends with a token, which only servers of earlier versions use.
+const ANNOUNCE: &str = "SELECT position, CASE WHEN others > 0 THEN \
+       pg_notify('mesh_announcements', 'written ' || position::text || ' 0') END \
+     FROM (SELECT pg_current_wal_lsn() AS position, ( \
+         SELECT count(*) FROM pg_catalog.pg_locks \
          WHERE locktype = 'advisory' AND classid = 7815104::oid AND objid = 972318::oid AND objsubid = 2 AND granted \
          AND pid <> $1::integer AND database = \
-           (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"
-    };
-}
+           (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database()) \
+     ) AS others OFFSET 0) AS it";
 
-/// Returns the number of other servers that listen. The parameter is [`OtherServers::process`].
-pub(crate) const COUNT_OTHERS: &str = count_others!();
-/// Announces the position of the log if other servers listen, and returns it with their number.
-const ANNOUNCE_POSITION: &str = concat!(
-    "SELECT position, others, CASE WHEN others > 0 THEN \
-       pg_notify('mesh_announcements', 'written ' || position::text || ' ' || $2::text) END \
-     FROM (SELECT pg_current_wal_lsn() AS position, (",
-    count_others!(),
-    ") AS others OFFSET 0) AS it"
-);
-
-/// The time after sending a successful query for which the received messages are complete.
-const LEASE: Duration = Duration::from_secs(2);
-/// The interval of the queries that renew the lease.
-const RENEW_INTERVAL: Duration = Duration::from_millis(500);
-/// The time limit of these queries.
-const RENEW_TIMEOUT: Duration = Duration::from_secs(1);
+/// The interval at which an unused connection is checked.
+const CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// The time limit for an answer of the primary.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// The delay before connecting again.
 const RECONNECT_DELAY: Duration = Duration::from_millis(250);
-/// The maximum number of tokens in one notification. PostgreSQL limits the length of notifications.
-const TOKENS: usize = 200;
+
+/// A read that waits until all messages up to now have arrived.
+type WaitingRead = oneshot::Sender<()>;
 
 /// The servers of one database as seen by one of them.
 pub(crate) struct OtherServers {
     pool: Arc<Pool>,
     replicas: Arc<Replicas>,
-    /// The sessions that were revoked.
-    pub(crate) revoked: RevokedSessions,
-    leased_until: Mutex<Option<Instant>>,
-    /// The acknowledgements of the announcements that wait for them, by token.
-    waiting: Mutex<HashMap<String, Arc<Semaphore>>>,
-    /// The prefix of the tokens of this server.
-    token_prefix: String,
-    next_token: AtomicU64,
-    started: AtomicBool,
-    /// The process id of the connection that listens; 0 without a connection.
+    waiting: mpsc::UnboundedSender<WaitingRead>,
+    /// The reads that wait, until listening is started.
+    received: Mutex<Option<mpsc::UnboundedReceiver<WaitingRead>>>,
+    is_listening: AtomicBool,
+    /// The process id of the connection that listens; 0 before the first connection.
     process: AtomicI32,
-}
-
-/// A message that other servers acknowledge.
-pub(crate) struct Announcement<'a> {
-    other_servers: &'a OtherServers,
-    /// The token, which the message must contain.
-    pub(crate) token: String,
-    /// A permit for each server that has acknowledged.
-    acknowledgements: Arc<Semaphore>,
 }
 
 impl OtherServers {
     pub(crate) fn new(pool: Arc<Pool>, replicas: Arc<Replicas>) -> Self {
-        Self {
-            pool,
-            replicas,
-            revoked: RevokedSessions::default(),
-            leased_until: Mutex::default(),
-            waiting: Mutex::default(),
-            token_prefix: format!("{:016x}", RandomState::new().hash_one("other_servers")),
-            next_token: AtomicU64::new(0),
-            started: AtomicBool::new(false),
-            process: AtomicI32::new(0),
-        }
+        let (waiting, received) = mpsc::unbounded_channel();
+        let (is_listening, process) = Default::default();
+        Self { pool, replicas, waiting, received: Mutex::new(Some(received)), is_listening, process }
     }
 
     /// Starts listening in the current runtime, unless it was started before or there is a pooler, through which
     /// listening is impossible.
     pub(crate) fn start(self: &Arc<Self>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if self.pool.has_pooler() || self.is_started() || self.started.swap(true, Ordering::Relaxed) {
+        if self.pool.has_pooler() {
             return;
         }
+        let Some(mut reads) = self.received.lock().take() else { return };
         let other_servers = Arc::downgrade(self);
         runtime.spawn(async move {
             while let Some(other_servers) = other_servers.upgrade() {
-                let Err(error) = other_servers.listen().await;
-                *other_servers.leased_until.lock() = None;
-                other_servers.process.store(0, Ordering::Relaxed);
+                let Err(error) = other_servers.listen(&mut reads).await;
+                other_servers.is_listening.store(false, Ordering::Release);
                 let error = with_causes(&*error);
                 tracing::debug!("the connection for messages of other servers failed: {error}");
                 drop(other_servers);
+                // These reads go to the primary.
+                while reads.try_recv().is_ok() {}
                 tokio::time::sleep(RECONNECT_DELAY).await;
             }
         });
@@ -134,132 +89,68 @@ impl OtherServers {
 
     /// Returns whether [`Self::start`] has started listening.
     pub(crate) fn is_started(&self) -> bool {
-        self.started.load(Ordering::Relaxed)
+        self.received.lock().is_none()
     }
 
-    /// Returns whether this server has received all messages that were acknowledged.
-    pub(crate) fn has_lease(&self) -> bool {
-        self.leased_until.lock().is_some_and(|end| Instant::now() < end)
+    /// Waits until this server knows all writes that servers have answered up to now. Returns whether it does.
+    pub(crate) async fn catch_up(&self) -> bool {
+        let (sender, caught_up) = oneshot::channel();
+        self.is_listening.load(Ordering::Acquire)
+            && self.waiting.send(sender).is_ok()
+            && tokio::time::timeout(ANSWER_TIMEOUT, caught_up).await.is_ok_and(|caught_up| caught_up.is_ok())
     }
 
-    /// Prepares to receive the acknowledgements of a message that is about to be sent.
-    pub(crate) fn announce(&self) -> Announcement<'_> {
-        let token = format!("{}{:x}", self.token_prefix, self.next_token.fetch_add(1, Ordering::Relaxed));
-        let acknowledgements = Arc::new(Semaphore::new(0));
-        self.waiting.lock().insert(token.clone(), Arc::clone(&acknowledgements));
-        Announcement { other_servers: self, token, acknowledgements }
-    }
-
-    /// Announces that the connection has committed a write. Later reads on this server see the write. Reads on other
-    /// servers see it once they have acknowledged the announcement, which is returned with the number of these servers.
-    pub(crate) async fn announce_write(&self, link: &Link) -> Option<(Announcement<'_>, i64)> {
+    /// Announces that the connection has committed a write, which later reads on all servers must see.
+    pub(crate) async fn announce_write(&self, connection: &Connection) {
         if self.replicas.is_empty() {
-            return None;
+            return;
         }
-        if !self.is_started() {
-            self.replicas.require_writes_of(link).await;
-            return None;
-        }
-        let announcement = self.announce();
-        // A server that is not counted here starts listening later, and then requires the current position.
-        let params = [self.process(), TextParam::text(&announcement.token)];
-        let announcing = tokio::time::timeout(LEASE, link.query_once(ANNOUNCE_POSITION, &params)).await;
+        let process = self.process.load(Ordering::Relaxed).to_string();
+        let params = [TextParam::text(&process)];
+        let announcing = tokio::time::timeout(ANSWER_TIMEOUT, connection.query_once(ANNOUNCE, &params)).await;
         let rows = announcing.ok().and_then(Result::ok).unwrap_or_default();
-        let row = rows.first();
-        self.replicas.require(link, row.map(|row| row.get::<_, PgLsn>(0).into()));
-        Some((announcement, row?.get(1)))
-    }
-
-    /// Returns the process id of the connection that listens as a parameter of [`COUNT_OTHERS`].
-    pub(crate) fn process(&self) -> TextParam<'static> {
-        TextParam(Some(self.process.load(Ordering::Relaxed).to_string().into()))
+        self.replicas.require(connection, rows.first().map(|row| row.get::<_, PgLsn>(0).into()));
     }
 
     /// Listens until the connection fails.
-    async fn listen(&self) -> Result<Infallible, BoxError> {
-        let (link, mut messages) = self.pool.connect_listener().await?;
-        link.execute(LISTEN).await?;
-        let rows = link.query_once(REGISTER, &[]).await?;
+    async fn listen(&self, reads: &mut mpsc::UnboundedReceiver<WaitingRead>) -> Result<Infallible, BoxError> {
+        let (connection, mut messages) = self.pool.connect_listener().await?;
+        connection.execute(LISTEN).await?;
+        let rows = connection.query_once(REGISTER, &[]).await?;
         self.process.store(rows.first().map_or(0, |row| row.get(0)), Ordering::Relaxed);
         // Earlier messages were not received.
-        self.replicas.require_current(&link).await?;
-        self.revoked.invalidate();
+        self.replicas.require_current(&connection).await?;
+        self.is_listening.store(true, Ordering::Release);
         loop {
-            if link.is_replaced() {
+            let mut waiting = Vec::new();
+            tokio::select! {
+                message = messages.recv() => {
+                    self.apply(&connection, &message.ok_or("the connection ended")?);
+                    continue;
+                }
+                Some(read) = reads.recv() => waiting.push(read),
+                () = tokio::time::sleep(CHECK_INTERVAL) => {}
+            }
+            waiting.extend(std::iter::from_fn(|| reads.try_recv().ok()));
+            if connection.is_replaced() {
                 return Err("the primary was replaced".into());
             }
-            let sent = Instant::now();
-            tokio::time::timeout(RENEW_TIMEOUT, link.execute("SELECT 1")).await??;
-            self.process_messages(&link, None, &mut messages).await?;
-            self.revoked.load(&link).await?;
-            *self.leased_until.lock() = Some(sent + LEASE);
-            // The clock is also checked while messages arrive without a pause.
-            let renewal = sent + RENEW_INTERVAL;
-            while Instant::now() < renewal
-                && let Ok(message) = tokio::time::timeout_at(renewal.into(), messages.recv()).await
-            {
-                let message = message.ok_or("the connection ended")?;
-                self.process_messages(&link, Some(message), &mut messages).await?;
+            let answered = tokio::time::timeout(ANSWER_TIMEOUT, connection.execute("SELECT 1")).await;
+            while let Ok(message) = messages.try_recv() {
+                self.apply(&connection, &message);
+            }
+            answered??;
+            for read in waiting {
+                let _ = read.send(());
             }
         }
     }
 
-    /// Applies the messages that have arrived, and acknowledges them.
-    async fn process_messages(
-        &self,
-        link: &Link,
-        first: Option<Notification>,
-        messages: &mut mpsc::UnboundedReceiver<Notification>,
-    ) -> Result<(), BoxError> {
-        let mut tokens = Vec::new();
-        for message in first.into_iter().chain(std::iter::from_fn(|| messages.try_recv().ok())) {
-            if message.channel() == ACKNOWLEDGEMENTS {
-                let waiting = self.waiting.lock();
-                let acknowledged = message.payload().split(' ').filter_map(|token| waiting.get(token));
-                acknowledged.for_each(|acknowledgements| acknowledgements.add_permits(1));
-            } else if let Some(token) = self.apply(link, message.payload())
-                // A server does not acknowledge its own messages.
-                && !token.starts_with(&self.token_prefix)
-            {
-                tokens.push(token.to_owned());
-            }
+    /// Applies a message. Unknown messages are ignored.
+    fn apply(&self, connection: &Connection, message: &Notification) {
+        let position = message.payload().strip_prefix("written ").and_then(|rest| rest.split(' ').next());
+        if let Some(position) = position.and_then(|position| position.parse::<PgLsn>().ok()) {
+            self.replicas.require(connection, Some(position.into()));
         }
-        for tokens in tokens.chunks(TOKENS) {
-            link.query_once(ACKNOWLEDGE, &[TextParam::text(&tokens.join(" "))]).await?;
-        }
-        Ok(())
-    }
-
-    /// Applies a message and returns its token; `None` if the message is invalid.
-    fn apply<'t>(&self, link: &Link, message: &'t str) -> Option<&'t str> {
-        let parts: Vec<&str> = message.split(' ').collect();
-        let token = match *parts.as_slice() {
-            ["written", position, token] => {
-                self.replicas.require(link, Some(position.parse::<PgLsn>().ok()?.into()));
-                token
-            }
-            ["revoked", session, until, token] => {
-                self.revoked.insert(SessionId::parse(session)?, until.parse().ok()?);
-                token
-            }
-            _ => return None,
-        };
-        token.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(token)
-    }
-}
-
-impl Announcement<'_> {
-    /// Waits until this number of other servers have acknowledged the message, or their leases have expired.
-    pub(crate) async fn wait_for_acknowledgements(self, others: i64) {
-        let acknowledging = self.acknowledgements.acquire_many(u32::try_from(others).unwrap_or(0));
-        if tokio::time::timeout(LEASE, acknowledging).await.is_err() {
-            tracing::debug!("a server has not acknowledged a message in time; its lease has expired");
-        }
-    }
-}
-
-impl Drop for Announcement<'_> {
-    fn drop(&mut self) {
-        self.other_servers.waiting.lock().remove(&self.token);
     }
 }

@@ -1,13 +1,11 @@
 //! A bounded pool of connections. Reads share half of them; any other statement uses one exclusively while it runs.
 
 pub(crate) mod connect_url;
+pub(crate) mod connection;
 mod error;
 mod host_search;
 pub(crate) mod hosts;
-mod lease;
-pub(crate) mod link;
 pub(crate) mod role;
-mod session;
 mod shared;
 mod tls;
 
@@ -20,18 +18,41 @@ use tokio::sync::Semaphore;
 use tokio_postgres::Row;
 
 use self::connect_url::ConnectUrl;
+pub(crate) use self::connection::Lease;
+use self::connection::{Connection, ConnectionWithNotifications};
 pub(crate) use self::error::{PoolError, is_stale};
 use self::hosts::Hosts;
-pub(crate) use self::lease::Lease;
-use self::link::{Link, LinkWithNotifications};
-pub(crate) use self::session::Purpose;
-use self::session::SESSION;
 use self::shared::{LOCK_TIMEOUT, STATEMENT_TIMEOUT, SharedConnections};
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
 /// The interval between attempts to connect to a server that accepts no more connections.
 const ROOM_INTERVAL: Duration = Duration::from_millis(20);
+
+/// Settings that change the meaning of texts and conditions. The account, the database or the server may have other values.
+/// `lc_monetary` is not among them: amounts of money are stored in the smallest unit of the database's currency.
+const SESSION: [(&str, &str); 10] = [
+    // Compiling expressions takes longer than most reads, and the limit on rows makes the planner overestimate its benefit.
+    ("jit", "off"),
+    ("datestyle", "ISO"),
+    ("intervalstyle", "postgres"),
+    ("timezone", "UTC"),
+    ("extra_float_digits", "1"),
+    ("bytea_output", "hex"),
+    ("standard_conforming_strings", "on"),
+    ("array_nulls", "on"),
+    ("transform_null_equals", "off"),
+    ("xmloption", "content"),
+];
+
+/// The purpose of the connections of a pool.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Transactions are read-only.
+    Read,
+    /// Transactions can write.
+    Write,
+}
 
 /// Connections to one server. A slot is held while a connection is in use. If the statement of a connection is
 /// cancelled, its slot is held until the connection is closed.
@@ -42,7 +63,7 @@ pub(crate) struct Pool {
     begin: Arc<str>,
     slots: Arc<Semaphore>,
     waits: WaitCounter,
-    idle: Arc<IdleConnections<Arc<Link>>>,
+    idle: Arc<IdleConnections<Arc<Connection>>>,
     /// The connections that reads share, which need no slots.
     shared: Arc<SharedConnections>,
 }
@@ -129,13 +150,9 @@ impl Pool {
         (self.shared.counts().0, self.shared.answers())
     }
 
-    /// Runs an idempotent statement in a transaction, and repeats it on a new connection if the first one is stale.
-    pub(crate) async fn run(&self, sql: &str, params: &[TextParam<'_>]) -> Result<Vec<Row>, PoolError> {
-        self.run_within(sql, params, RowBudget::UNLIMITED).await
-    }
-
-    /// Runs a read on a shared connection if its statement may share one, else on an exclusive one. Stops reading when the
-    /// rows exceed the budget.
+    /// Runs an idempotent statement in a transaction: on a shared connection if it is a read that may share one, else on an
+    /// exclusive one. Repeats it on a new connection if the first one is stale, and stops reading when the rows exceed the
+    /// budget.
     pub(crate) async fn read(
         &self,
         sql: &str,
@@ -148,7 +165,6 @@ impl Pool {
         }
     }
 
-    /// Runs an idempotent statement as [`Self::run`] does, and stops reading when the rows exceed the budget.
     async fn run_within(
         &self,
         sql: &str,
@@ -170,10 +186,10 @@ impl Pool {
 
     /// Runs statements without parameters in a transaction.
     pub(crate) async fn execute(&self, sql: &str) -> Result<(), PoolError> {
-        let link = self.take(false).await?;
-        link.begin().await?;
-        link.execute(sql).await?;
-        Ok(link.end("COMMIT").await?)
+        let connection = self.take(false).await?;
+        connection.begin().await?;
+        connection.execute(sql).await?;
+        Ok(connection.end("COMMIT").await?)
     }
 
     /// Returns an idle connection or opens one, and waits for a free slot for as long as the settings allow. `fresh`
@@ -189,38 +205,38 @@ impl Pool {
                 slot.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
             }
         };
-        let link = match self.take_idle(fresh) {
-            Some(link) => link,
+        let connection = match self.take_idle(fresh) {
+            Some(connection) => connection,
             // Boxed, so that reads which need no new connection do not carry the state of opening one.
             None => Box::pin(self.connect_or_wait()).await?,
         };
-        Ok(Lease { link, idle: Arc::clone(&self.idle), slot: Some(slot) })
+        Ok(Lease { connection, idle: Arc::clone(&self.idle), slot: Some(slot) })
     }
 
     /// Opens a connection that needs no slot, for work whose duration depends on a client.
     pub(crate) async fn take_extra(&self) -> Result<Lease, PoolError> {
-        let link = Arc::new(self.connect().await?);
-        Ok(Lease { link, idle: Arc::clone(&self.idle), slot: None })
+        let connection = Arc::new(self.connect().await?);
+        Ok(Lease { connection, idle: Arc::clone(&self.idle), slot: None })
     }
 
     /// Returns an idle connection that is open. `fresh` closes all that are idle.
-    fn take_idle(&self, fresh: bool) -> Option<Arc<Link>> {
-        std::iter::from_fn(|| self.idle.take()).find(|link| !fresh && !link.is_closed())
+    fn take_idle(&self, fresh: bool) -> Option<Arc<Connection>> {
+        std::iter::from_fn(|| self.idle.take()).find(|connection| !fresh && !connection.is_closed())
     }
 
     /// Opens a connection. If the server accepts no more connections, waits until it does or until a connection of the
     /// pool is idle, for as long as the settings allow. A write also waits for a standby to be promoted.
-    async fn connect_or_wait(&self) -> Result<Arc<Link>, PoolError> {
+    async fn connect_or_wait(&self) -> Result<Arc<Connection>, PoolError> {
         let start = Instant::now();
         loop {
             match self.connect().await {
                 Err(error) if self.is_temporary(&error) && start.elapsed() < self.settings.wait => {}
-                link => return link.map(Arc::new),
+                connection => return connection.map(Arc::new),
             }
             tokio::time::sleep(ROOM_INTERVAL).await;
-            if let Some(link) = self.take_idle(false) {
+            if let Some(connection) = self.take_idle(false) {
                 self.waits.record(start.elapsed());
-                return Ok(link);
+                return Ok(connection);
             }
         }
     }
@@ -237,12 +253,12 @@ impl Pool {
     }
 
     /// Opens a connection outside of the pool.
-    pub(crate) async fn connect(&self) -> Result<Link, PoolError> {
+    pub(crate) async fn connect(&self) -> Result<Connection, PoolError> {
         Ok(self.connect_listener().await?.0)
     }
 
     /// Opens a connection outside of the pool, and returns it with the notifications that it receives.
-    pub(crate) async fn connect_listener(&self) -> Result<LinkWithNotifications, PoolError> {
+    pub(crate) async fn connect_listener(&self) -> Result<ConnectionWithNotifications, PoolError> {
         host_search::open(&self.target, &self.settings, &self.begin).await
     }
 }

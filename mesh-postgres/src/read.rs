@@ -13,7 +13,7 @@ use tokio_postgres::error::SqlState;
 
 use self::statement_cache::StatementCache;
 use crate::cells::{LevelRows, NodeRowSource};
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
 
@@ -93,7 +93,7 @@ fn has_sums(plan: &Plan) -> bool {
 
 /// Returns the query plan of a plan's statement, one line for each step.
 pub(crate) async fn query_plan(
-    link: &Link,
+    link: &Connection,
     plan: &Plan,
     statement: &ReadStatement,
 ) -> Result<Vec<String>, PoolError> {

@@ -1,6 +1,6 @@
 //! Replicas: a read that follows a write sees it, also if a replica answers the read.
 //!
-//! A read goes to a replica only if the replica has replayed everything that this server has written or was notified of
+//! A read goes to a replica only if the replica has replayed everything that servers have written
 //! ([`Replicas::require`]), else to the primary. The position of each server in the write-ahead log is polled a few times a
 //! second. A replica that does not respond or is too far behind is left out until it recovers.
 //!
@@ -18,8 +18,8 @@ use parking_lot::Mutex;
 use tokio_postgres::Error;
 use tokio_postgres::types::PgLsn;
 
+use crate::pool::connection::Connection;
 use crate::pool::hosts::PRIMARY_DOWN_TIME;
-use crate::pool::link::Link;
 use crate::pool::role::Role;
 use crate::pool::{Pool, PoolError};
 
@@ -29,8 +29,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const POLL_TIMEOUT: Duration = Duration::from_secs(1);
 /// The number of positions of the primary that are kept, from which the lag of a replica is computed.
 const HISTORY: usize = 600;
-/// The position of a write whose position could not be queried. No replica has replayed it.
+/// The position of a write whose position could not be queried. No replica has replayed it, unless it is complete.
 const UNKNOWN: u64 = u64::MAX;
+const COMPLETE: u64 = u64::MAX;
 
 /// The replicas of one primary.
 pub(crate) struct Replicas {
@@ -56,10 +57,9 @@ pub(crate) struct Replica {
     /// The index of the host in the URL of the primary, for a spare replica, which is used only while there is no
     /// primary.
     spare: Option<usize>,
-    /// The position up to which the replica has replayed; 0 while it is left out.
+    /// The position up to which the replica has replayed; 0 while it is left out, and [`COMPLETE`] while it has all writes that
+    /// were acknowledged before the primary failed.
     replayed: AtomicU64,
-    /// Whether the replica has all writes that were acknowledged before the primary failed.
-    is_complete: AtomicBool,
 }
 
 impl Replica {
@@ -74,13 +74,7 @@ impl Replicas {
     pub(crate) fn new(pools: Vec<Arc<Pool>>, spares: Vec<Arc<Pool>>, lag: Duration) -> Self {
         let spares = spares.into_iter().enumerate().map(|(host, pool)| (pool, Some(host)));
         let all = pools.into_iter().map(|pool| (pool, None)).chain(spares);
-        let (replayed, is_complete) = (|| AtomicU64::new(0), || AtomicBool::new(false));
-        let list = all.map(|(pool, spare)| Replica {
-            pool,
-            spare,
-            replayed: replayed(),
-            is_complete: is_complete(),
-        });
+        let list = all.map(|(pool, spare)| Replica { pool, spare, replayed: AtomicU64::new(0) });
         let (required, next, down_until, watched) = Default::default();
         Self { list: list.collect(), lag, required, next, down_until, watched }
     }
@@ -117,41 +111,38 @@ impl Replicas {
         let mut rotation = self.list.iter().skip(start).chain(self.list.iter().take(start));
         rotation.find(|replica| {
             let replayed = replica.replayed.load(Ordering::Acquire);
-            let is_complete = primary_is_down && replica.is_complete.load(Ordering::Acquire);
-            (replica.spare.is_none() || primary_is_down)
-                && (replayed >= required || is_complete && replayed > 0)
+            replayed >= required && (primary_is_down || replica.spare.is_none() && replayed != COMPLETE)
         })
     }
 
-    /// Requires later reads to see the writes that the connection has committed. If their position is unavailable,
-    /// reads go to the primary until its next poll.
-    pub(crate) async fn require_writes_of(&self, link: &Link) {
-        if self.require_current(link).await.is_err() {
-            self.require(link, None);
-        }
+    /// Returns whether a replica may answer reads while there is a primary.
+    pub(crate) fn can_answer(&self) -> bool {
+        let is_used =
+            |replica: &Replica| replica.spare.is_none() && replica.replayed.load(Ordering::Relaxed) > 0;
+        self.list.iter().any(is_used)
     }
 
     /// Requires later reads to see all writes up to now.
     ///
     /// # Errors
     /// The connection is lost.
-    pub(crate) async fn require_current(&self, link: &Link) -> Result<(), Error> {
+    pub(crate) async fn require_current(&self, connection: &Connection) -> Result<(), Error> {
         if !self.list.is_empty() {
-            let rows = link.query_once("SELECT pg_current_wal_lsn()", &[]).await?;
-            self.require(link, rows.first().map(|row| row.get::<_, PgLsn>(0).into()));
+            let rows = connection.query_once("SELECT pg_current_wal_lsn()", &[]).await?;
+            self.require(connection, rows.first().map(|row| row.get::<_, PgLsn>(0).into()));
         }
         Ok(())
     }
 
-    /// Requires later reads to see the writes up to a position of the primary that `link` is connected to; all writes up
+    /// Requires later reads to see the writes up to a position of the primary that `connection` is connected to; all writes up
     /// to the next poll if the position is unknown.
-    pub(crate) fn require(&self, link: &Link, position: Option<u64>) {
+    pub(crate) fn require(&self, connection: &Connection, position: Option<u64>) {
         let position = position.unwrap_or(UNKNOWN);
         let mut required = self.required.lock();
-        if [0, required.timeline].contains(&link.timeline) {
+        if [0, required.timeline].contains(&connection.timeline) {
             required.position = required.position.max(position);
-        } else if link.timeline > required.timeline {
-            *required = Required { timeline: link.timeline, position };
+        } else if connection.timeline > required.timeline {
+            *required = Required { timeline: connection.timeline, position };
         }
     }
 
@@ -165,7 +156,7 @@ impl Replicas {
         polls.replicas.resize_with(self.list.len(), || None);
         let now = Instant::now();
         let replicas = self.list.iter().zip(&mut polls.replicas);
-        let replicas = join_all(replicas.map(|(replica, link)| poll(link, &replica.pool)));
+        let replicas = join_all(replicas.map(|(replica, connection)| poll(connection, &replica.pool)));
         let (status, roles) = join(poll(&mut polls.primary, primary), replicas).await;
         let roles: Vec<Option<Role>> = roles.into_iter().map(Result::ok).collect();
         for (replica, role) in self.list.iter().zip(&roles) {
@@ -187,16 +178,20 @@ impl Replicas {
             self.add_position(polls, now, Required { timeline, position: role.position }, &roles);
         }
         let minimum = polls.minimum(self.lag);
-        let complete = is_down.then(|| self.complete_position(polls.is_synchronous, &roles)).flatten();
+        let complete = (is_down && polls.is_synchronous).then(|| self.complete_position(&roles));
         for (replica, role) in self.list.iter().zip(roles) {
             let fits = |role: &Role| {
                 let is_replaced = !role.is_standby && role.timeline < primary.hosts().timeline();
                 let is_behind = minimum.is_some_and(|minimum| role.position < minimum);
                 !is_replaced && !is_behind && replica.pool.hosts().attrs.mismatch(role).is_none()
             };
-            let replayed = role.filter(fits).map_or(0, |role| role.position);
-            let is_complete = complete.is_some_and(|complete| replayed >= complete);
-            replica.is_complete.store(is_complete, Ordering::Release);
+            let replayed = match (role.filter(fits), complete) {
+                (None, _) => 0,
+                (Some(role), None) => role.position,
+                (Some(role), Some(Some(complete))) if role.position >= complete => COMPLETE,
+                // Another standby has a write that this one lacks.
+                (Some(_), Some(_)) => 0,
+            };
             let before = replica.replayed.swap(replayed, Ordering::AcqRel);
             let name = replica.pool.name();
             match (before, replayed) {
@@ -238,10 +233,10 @@ impl Replicas {
         polls.history.push_front((time, position));
     }
 
-    /// Returns the position from which a standby has all writes that were acknowledged before the primary failed: the
-    /// highest position that a standby has received, if the primary waits for standbys. Returns `None` if a standby
+    /// Returns the position from which a standby has all writes that were acknowledged before the primary failed, if commits
+    /// wait for standbys: the highest position that a standby has received. Returns `None` if a standby
     /// does not respond, because it may have received more.
-    fn complete_position(&self, is_synchronous: bool, roles: &[Option<Role>]) -> Option<u64> {
+    fn complete_position(&self, roles: &[Option<Role>]) -> Option<u64> {
         let has_spares = self.list.iter().any(|replica| replica.spare.is_some());
         let hosts = self.list.iter().zip(roles).filter(|(replica, _)| replica.spare.is_some() == has_spares);
         let silent = hosts.filter(|(_, role)| role.is_none()).count();
@@ -249,7 +244,7 @@ impl Replicas {
         let max_silent = usize::from(has_spares);
         let standbys = roles.iter().flatten().filter(|role| role.is_standby);
         let received = standbys.map(|role| role.position.max(role.received)).max();
-        received.filter(|_| is_synchronous && silent <= max_silent)
+        received.filter(|_| silent <= max_silent)
     }
 }
 
@@ -257,8 +252,8 @@ impl Replicas {
 /// while all connections of the pool are in use.
 #[derive(Default)]
 struct Polls {
-    primary: Option<Link>,
-    replicas: Vec<Option<Link>>,
+    primary: Option<Connection>,
+    replicas: Vec<Option<Connection>>,
     /// Positions of the primary with their times, the newest first.
     history: VecDeque<(Instant, u64)>,
     /// The timeline of these positions.
@@ -277,8 +272,8 @@ impl Polls {
 }
 
 /// Queries the state of a server.
-async fn poll(link: &mut Option<Link>, pool: &Pool) -> Result<Role, PoolError> {
-    let open = link.take().filter(|link| !link.is_closed());
+async fn poll(connection: &mut Option<Connection>, pool: &Pool) -> Result<Role, PoolError> {
+    let open = connection.take().filter(|connection| !connection.is_closed());
     let polling = async {
         let open = match open {
             Some(open) => open,
@@ -289,6 +284,6 @@ async fn poll(link: &mut Option<Link>, pool: &Pool) -> Result<Role, PoolError> {
     };
     let polled = tokio::time::timeout(POLL_TIMEOUT, polling).await;
     let (open, role) = polled.map_err(|_| PoolError::TimedOut)??;
-    *link = Some(open);
+    *connection = Some(open);
     Ok(role)
 }

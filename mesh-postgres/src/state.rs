@@ -2,14 +2,10 @@
 //! persisted queries.
 
 pub(crate) mod layout;
-mod revocations;
-
-use std::sync::Arc;
 
 pub use mesh_backend::state::State;
 use mesh_backend::state::StateStatements;
 
-use self::revocations::AnnouncedRevocations;
 use crate::database::Database;
 use crate::error::OpenError;
 
@@ -45,8 +41,14 @@ DELETE FROM mesh.query WHERE number IN (
     ) AS q
     WHERE count > $1::bigint OR bytes > $2::bigint
 )",
-    is_revoked: revocations::IS_REVOKED,
-    revoke: revocations::REVOKE,
+    is_revoked: "SELECT 1 FROM mesh.revocation WHERE session = $1::bytea",
+    // Servers of earlier versions keep revoked sessions in memory and are notified.
+    revoke: "
+WITH revoked AS (
+    INSERT INTO mesh.revocation AS r (session, until) VALUES ($1::bytea, $2::bigint)
+    ON CONFLICT (session) DO UPDATE SET until = greatest(r.until, excluded.until) RETURNING r.until
+)
+SELECT pg_notify('mesh_announcements', 'revoked ' || encode($1::bytea, 'hex') || ' ' || until::text || ' 0') FROM revoked",
     mark: "SELECT time FROM mesh.nonce_mark",
     lock_mark: "SELECT time FROM mesh.nonce_mark FOR SHARE",
     claim: &[(
@@ -101,11 +103,7 @@ impl Database {
         let link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
         layout::migrate(&link).await.map_err(|error| self.open_error(error))?;
         drop(link);
-        self.other_servers.revoked.enable();
-        self.other_servers.start();
-        let other_servers = Arc::clone(&self.other_servers);
-        let announced = AnnouncedRevocations { tables: self.writable_tables(), other_servers };
-        let opening = State::open(self.writable_tables(), &STATEMENTS, Some(Box::new(announced)), queries);
+        let opening = State::open(self.writable_tables(), self.tables(), &STATEMENTS, queries);
         opening.await.map_err(|error| self.open_error(error))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::state::StateDriver;
 use mesh_backend::tables::{Cells, TableError, Tables};
@@ -42,8 +43,11 @@ impl Tables for PrimaryTables {
     ) -> BoxFuture<'a, Result<Vec<Cells>, TableError>> {
         Box::pin(async move {
             let params = texts(params);
-            let run =
-                tokio::time::timeout(self.reads.statement_timeout(), self.reads.run(sql, &params)).await;
+            let run = tokio::time::timeout(
+                self.reads.statement_timeout(),
+                self.reads.read(sql, &params, RowBudget::UNLIMITED),
+            )
+            .await;
             let rows = run.unwrap_or(Err(PoolError::TimedOut)).map_err(table_error)?;
             Ok(rows.iter().map(BinaryCells::values).collect())
         })

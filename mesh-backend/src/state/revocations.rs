@@ -6,15 +6,12 @@ use mesh_plan::backend::Either;
 
 use super::{State, number};
 
-/// Looks sessions up in the table, unless an engine has its own store.
 impl RevocationStore for State {
-    fn is_revoked(&self, session: SessionId, now: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
-        if let Some(announced) = &self.0.announced {
-            return announced.is_revoked(session, now);
-        }
+    fn is_revoked(&self, session: SessionId, _: u64) -> MaybeReady<'_, Result<bool, StoreError>> {
         Either::Right(Box::pin(async move {
             let session = Value::Bytes(session.0.to_vec());
-            Ok(!self.run(self.0.statements.is_revoked, &[session]).await?.is_empty())
+            let rows = self.0.lookups.read(self.0.statements.is_revoked, &[session]).await;
+            Ok(!rows.map_err(StoreError::new)?.is_empty())
         }))
     }
 
@@ -25,9 +22,6 @@ impl RevocationStore for State {
         now: u64,
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         self.sweep_if_due(now);
-        if let Some(announced) = &self.0.announced {
-            return announced.revoke(session, expires_at, now);
-        }
         Either::Right(Box::pin(async move {
             let params = [Value::Bytes(session.0.to_vec()), number(expires_at)];
             self.run(self.0.statements.revoke, &params).await.map(drop)

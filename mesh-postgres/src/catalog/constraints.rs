@@ -6,7 +6,7 @@ use mesh_schema::Constraint;
 use mesh_sql::text;
 use tokio_postgres::Error;
 
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::sql::TextParam;
 
 /// A constraint or a unique index.
@@ -31,7 +31,7 @@ impl RawConstraint {
 }
 
 /// Reads the constraints and unique indexes of each table.
-pub(super) async fn read(link: &Link, ids: &str) -> Result<HashMap<u32, Vec<RawConstraint>>, Error> {
+pub(super) async fn read(link: &Connection, ids: &str) -> Result<HashMap<u32, Vec<RawConstraint>>, Error> {
     let sql = "SELECT c.conrelid, c.conname, ARRAY( \
                    SELECT a.attname FROM pg_catalog.unnest(c.conkey) WITH ORDINALITY AS k (number, place) \
                    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = k.number \

@@ -3,11 +3,15 @@
 use mesh_backend::catalog::is_indexed;
 use tokio_postgres::Error;
 
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::sql::TextParam;
 
 /// Returns whether an index of a table, whose name is quoted, begins with these columns in any order; `None` for a view.
-pub(crate) async fn has_index(link: &Link, table: &str, columns: &[String]) -> Result<Option<bool>, Error> {
+pub(crate) async fn has_index(
+    link: &Connection,
+    table: &str,
+    columns: &[String],
+) -> Result<Option<bool>, Error> {
     const INDEXES: &str = "SELECT c.relkind IN ('r', 'p', 'm'), k.place::text, a.attname::text
         FROM pg_catalog.pg_class AS c
         LEFT JOIN (pg_catalog.pg_index AS i

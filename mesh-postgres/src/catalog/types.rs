@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mesh_schema::{FieldType, NativeKind, NativeType, Operators, Size, TimeForm};
 use tokio_postgres::{Error, Row};
 
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::sql::{SYSTEM_SCHEMA, TextParam};
 
 /// The type of a column.
@@ -17,7 +17,7 @@ pub(super) struct ColumnType {
 }
 
 /// Reads the types of the columns of `tables`, an SQL array of table ids, and returns them by the ids of the types.
-pub(super) async fn read(link: &Link, tables: &str) -> Result<HashMap<u32, ColumnType>, Error> {
+pub(super) async fn read(link: &Connection, tables: &str) -> Result<HashMap<u32, ColumnType>, Error> {
     let sql = "WITH RECURSIVE used (id, base, never_null) AS ( \
                  SELECT a.atttypid, a.atttypid, false FROM pg_catalog.pg_attribute AS a \
                  WHERE a.attrelid = ANY($1::oid[]) AND a.attnum > 0 AND NOT a.attisdropped \

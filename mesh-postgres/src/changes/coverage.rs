@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mesh_schema::TableName;
 use tokio_postgres::Error;
 
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::sql::TextParam;
 
 /// The tables whose triggers report every change.
@@ -22,7 +22,7 @@ impl Coverage {
     /// Reads the tables from the catalog. Both triggers have to be as [`super::triggers`] creates them, also on each partition,
     /// and enabled even for replication. `tgtype` has bits for rows (1), INSERT (4), DELETE (8), UPDATE (16) and TRUNCATE (32).
     /// A table from which others inherit is not covered, because its triggers do not concern their rows.
-    pub(super) async fn read(link: &Link, default: Option<&String>) -> Result<Self, Error> {
+    pub(super) async fn read(connection: &Connection, default: Option<&String>) -> Result<Self, Error> {
         let sql = "WITH RECURSIVE installed AS ( \
                      SELECT t.tgrelid, pg_catalog.string_agg(t.oid::text || ' ' || t.xmin::text, ' ' ORDER BY t.oid) AS version \
                      FROM pg_catalog.pg_trigger AS t \
@@ -45,7 +45,7 @@ impl Coverage {
                    HAVING pg_catalog.bool_and(g.tgrelid IS NOT NULL AND (c.oid = r.oid OR c.relispartition)) \
                    ORDER BY r.oid";
         let default = default.map_or(TextParam(None), |default| TextParam::text(default));
-        let rows = link.query_once(sql, &[default]).await?;
+        let rows = connection.query_once(sql, &[default]).await?;
         let table = |row: &tokio_postgres::Row| TableName { schema: row.get(0), name: row.get(1) };
         let versions: Vec<String> = rows.iter().map(|row| row.get(2)).collect();
         Ok(Self { tables: Arc::new(rows.iter().map(table).collect()), version: versions.join(" ") })

@@ -9,7 +9,7 @@ use super::coverage::Coverage;
 use crate::database::Database;
 use crate::error::OpenError;
 use crate::pool::PoolError;
-use crate::pool::link::Link as Connection;
+use crate::pool::connection::Connection;
 use crate::sql::{self, TextParam};
 
 /// The SQL that creates the trigger function, whose arguments are the key of the entity and the column of its id. The

@@ -12,8 +12,8 @@ use tokio_postgres::Error;
 
 use crate::error::with_causes;
 use crate::pool::connect_url::ConnectUrl;
+use crate::pool::connection::{Connection, ConnectionWithNotifications};
 use crate::pool::error::{PoolError, is_full};
-use crate::pool::link::{Link, LinkWithNotifications};
 use crate::pool::role::{Role, SessionAttrs};
 use crate::settings::Settings;
 
@@ -42,7 +42,7 @@ pub(super) async fn open(
     target: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
-) -> Result<LinkWithNotifications, PoolError> {
+) -> Result<ConnectionWithNotifications, PoolError> {
     let opening = open_suitable(target, settings, begin);
     tokio::time::timeout(CONNECT_TIMEOUT, opening).await.map_err(|_| PoolError::TimedOut)?
 }
@@ -51,10 +51,10 @@ async fn open_suitable(
     target: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
-) -> Result<LinkWithNotifications, PoolError> {
+) -> Result<ConnectionWithNotifications, PoolError> {
     let hosts = &*target.hosts;
     if !hosts.is_checked() {
-        return Link::open_host(target, 0, settings, begin).await.map_err(PoolError::Refused);
+        return Connection::open_host(target, 0, settings, begin).await.map_err(PoolError::Refused);
     }
     let before = hosts.index();
     if let Some(opened) = open_current(target, settings, begin).await? {
@@ -84,7 +84,7 @@ async fn open_current(
     target: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
-) -> Result<Option<LinkWithNotifications>, PoolError> {
+) -> Result<Option<ConnectionWithNotifications>, PoolError> {
     let Some(index) = target.hosts.index() else { return Ok(None) };
     match tokio::time::timeout(HOST_TIMEOUT, open_checked(target, index, settings, begin)).await {
         Ok(Ok((opened, role))) => {
@@ -102,7 +102,7 @@ async fn search(
     target: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
-) -> Result<LinkWithNotifications, PoolError> {
+) -> Result<ConnectionWithNotifications, PoolError> {
     let hosts = &*target.hosts;
     let is_first = hosts.index().is_none();
     let opening = (0..hosts.names.len()).map(|index| async move {
@@ -114,7 +114,7 @@ async fn search(
         attrs if attrs.is_primary() => role.timeline,
         _ => 0,
     };
-    let mut best: Option<(usize, LinkWithNotifications, Role)> = None;
+    let mut best: Option<(usize, ConnectionWithNotifications, Role)> = None;
     let mut faults = Vec::new();
     for ((index, name), opened) in hosts.names.iter().enumerate().zip(join_all(opening).await) {
         match opened {
@@ -150,16 +150,16 @@ async fn open_checked(
     index: usize,
     settings: &Settings,
     begin: &Arc<str>,
-) -> Result<(LinkWithNotifications, Role), HostError> {
-    let (mut link, notifications) = Link::open_host(target, index, settings, begin).await?;
-    let role = link.role(&target.after_check).await?;
+) -> Result<(ConnectionWithNotifications, Role), HostError> {
+    let (mut connection, notifications) = Connection::open_host(target, index, settings, begin).await?;
+    let role = connection.role(&target.after_check).await?;
     if let Some(mismatch) = target.hosts.mismatch(&role) {
         return Err(HostError::Mismatch(mismatch));
     }
     if target.hosts.attrs.is_primary() {
-        link.timeline = role.timeline;
+        connection.timeline = role.timeline;
     }
-    Ok(((link, notifications), role))
+    Ok(((connection, notifications), role))
 }
 
 impl fmt::Display for HostError {

@@ -10,8 +10,7 @@
 //! received and discarded.
 
 #[cfg(test)]
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -19,13 +18,14 @@ use mesh_backend::pool::{BudgetExceeded, RowBudget};
 use mesh_plan::backend::Generations;
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row, Statement};
 
 use crate::pool::connect_url::ConnectUrl;
+use crate::pool::connection::Connection;
 use crate::pool::error::is_stale;
 use crate::pool::host_search;
-use crate::pool::link::Link;
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
@@ -58,14 +58,14 @@ pub(super) struct SharedConnections {
     /// The maximum number of connections.
     max: usize,
     connections: RwLock<Vec<Arc<SharedConnection>>>,
-    /// Whether a connection is being opened.
-    is_opening: AtomicBool,
+    /// The permit to open a connection.
+    opening: Arc<Semaphore>,
     /// The time from which each known statement may share a connection.
     shared_from: Generations<Box<str>, Instant>,
 }
 
 struct SharedConnection {
-    link: Link,
+    inner: Connection,
     unanswered: Mutex<Unanswered>,
     #[cfg(test)]
     answers: AtomicU64,
@@ -93,7 +93,7 @@ impl SharedConnections {
             settings: settings.clone(),
             max,
             connections: RwLock::default(),
-            is_opening: AtomicBool::new(false),
+            opening: Arc::new(Semaphore::new(1)),
             shared_from: Generations::new(TEXT_BYTES),
         })
     }
@@ -176,17 +176,17 @@ impl SharedConnections {
         let runtime = Handle::current().id();
         let (chosen, count, own, has_closed) = {
             let connections = self.connections.read();
-            let open = connections.iter().filter(|connection| !connection.link.is_closed());
-            let own = open.clone().filter(|connection| connection.link.runtime == runtime).count();
+            let open = connections.iter().filter(|connection| !connection.inner.is_closed());
+            let own = open.clone().filter(|connection| connection.inner.runtime == runtime).count();
             let usable = open.clone().filter(|connection| !connection.unanswered().is_late(OVERDUE_TIME));
             let rank = |connection: &&Arc<SharedConnection>| {
-                (connection.link.runtime != runtime, connection.unanswered().count)
+                (connection.inner.runtime != runtime, connection.unanswered().count)
             };
             (usable.min_by_key(rank).cloned(), connections.len(), own, open.count() < connections.len())
         };
         if has_closed {
             // The task that watches a connection ends with its runtime.
-            self.connections.write().retain(|connection| !connection.link.is_closed());
+            self.connections.write().retain(|connection| !connection.inner.is_closed());
         }
         // Each runtime gets one connection, if possible, before other runtimes get more.
         let is_busy = chosen.as_ref().is_none_or(|chosen| chosen.unanswered().count >= READS_TO_GROW);
@@ -205,26 +205,24 @@ impl SharedConnections {
 
     /// Opens a connection in the background, unless one is being opened.
     fn open_another(self: &Arc<Self>) {
-        if self.is_opening.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let opening = Opening(Arc::clone(self));
+        let Ok(permit) = Arc::clone(&self.opening).try_acquire_owned() else { return };
+        let all = Arc::clone(self);
         tokio::spawn(async move {
             // No transaction is begun on a shared connection.
-            let (all, begin) = (&opening.0, Arc::from(""));
-            match host_search::open(&all.target, &all.settings, &begin).await {
-                Ok((link, _)) => all.add(link),
+            match host_search::open(&all.target, &all.settings, &Arc::from("")).await {
+                Ok((inner, _)) => all.add(inner),
                 Err(error) => {
                     tracing::debug!("no shared connection was opened: {error}");
                     tokio::time::sleep(REOPEN_DELAY).await;
                 }
             }
+            drop(permit);
         });
     }
 
-    fn add(self: &Arc<Self>, link: Link) {
+    fn add(self: &Arc<Self>, inner: Connection) {
         let connection = Arc::new(SharedConnection {
-            link,
+            inner,
             unanswered: Mutex::new(Unanswered { count: 0, since: Instant::now() }),
             #[cfg(test)]
             answers: AtomicU64::new(0),
@@ -236,15 +234,6 @@ impl SharedConnections {
     /// Removes a connection, which is closed when the reads on it have ended.
     fn remove(&self, connection: &Arc<SharedConnection>) {
         self.connections.write().retain(|it| !Arc::ptr_eq(it, connection));
-    }
-}
-
-/// A guard that marks a connection as being opened until it is dropped, for example when the runtime of its task ends.
-struct Opening(Arc<SharedConnections>);
-
-impl Drop for Opening {
-    fn drop(&mut self) {
-        self.0.is_opening.store(false, Ordering::Relaxed);
     }
 }
 
@@ -277,10 +266,10 @@ async fn watch(all: Weak<SharedConnections>, connection: Weak<SharedConnection>,
         let is_stalled = unanswered.is_late(STALL_TIME);
         if is_stalled {
             tracing::debug!("a shared connection to the database does not answer");
-            connection.link.abort();
+            connection.inner.abort();
         }
         let is_expired = unanswered.count == 0 && unanswered.since.elapsed() >= idle_timeout;
-        if is_stalled || is_expired || connection.link.is_closed() {
+        if is_stalled || is_expired || connection.inner.is_closed() {
             all.remove(&connection);
             return;
         }
@@ -295,17 +284,17 @@ impl SharedRead {
         budget: RowBudget,
     ) -> Result<Result<Vec<Row>, BudgetExceeded>, Error> {
         let prepared = self.prepare(sql).await?;
-        self.connection.link.collect_rows(prepared, sql, params, budget).await
+        self.connection.inner.collect_rows(prepared, sql, params, budget).await
     }
 
     /// Returns a prepared statement; `None` if it would not be kept.
     async fn prepare(&self, sql: &str) -> Result<Option<Statement>, Error> {
-        if let Some(statement) = self.connection.link.prepared(sql) {
+        if let Some(statement) = self.connection.inner.prepared(sql) {
             return Ok(Some(statement));
         }
         let (connection, sql) = (Arc::clone(&self.connection), Box::<str>::from(sql));
         // This is a separate task, because a statement whose preparation is dropped is never closed.
-        let preparing = tokio::spawn(async move { connection.link.prepare(&sql).await });
+        let preparing = tokio::spawn(async move { connection.inner.prepare(&sql).await });
         preparing.await.unwrap_or(Ok(None))
     }
 
@@ -326,7 +315,7 @@ impl Drop for SharedRead {
         match Handle::try_current() {
             // The answer precedes the one of the empty statement.
             Ok(runtime) => drop(runtime.spawn(async move {
-                let _ = connection.link.execute("").await;
+                let _ = connection.inner.execute("").await;
                 connection.record_answer();
             })),
             Err(_) => connection.record_answer(),

@@ -5,7 +5,7 @@
 //! Both parts are in the table `mesh.layout`; without that table, the version is 1.0.
 
 use crate::error::{BoxError, NewerLayout};
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::sql::TextParam;
 
 /// The major version of the layout.
@@ -55,7 +55,7 @@ const SET_MINOR: &str = "UPDATE mesh.layout SET minor = $1::integer";
 ///
 /// # Errors
 /// [`NewerLayout`], or the database cannot be reached, or the account may not create the tables.
-pub(super) async fn migrate(link: &Link) -> Result<(), BoxError> {
+pub(super) async fn migrate(link: &Connection) -> Result<(), BoxError> {
     link.begin().await?;
     // Changes that another server commits while this one waits for the lock have to be visible.
     link.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
@@ -77,7 +77,7 @@ pub(super) async fn migrate(link: &Link) -> Result<(), BoxError> {
 }
 
 /// Returns the number of completed migrations.
-async fn done(link: &Link) -> Result<usize, BoxError> {
+async fn done(link: &Connection) -> Result<usize, BoxError> {
     let rows = link.query_once(HAS_TABLES, &[]).await?;
     let (tables, layouts) = rows.first().map_or((0, 0), |row| (row.get::<_, i64>(0), row.get::<_, i64>(1)));
     if layouts == 0 {

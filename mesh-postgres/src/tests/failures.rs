@@ -131,7 +131,7 @@ async fn a_read_sees_the_writes_of_its_server() {
     let client = served.database.writes.connect().await.unwrap();
     client.execute("UPDATE users SET name = 'Ava' WHERE id = 1").await.unwrap();
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ada"}"#, "the replica lacks the write");
-    served.database.replicas.require_writes_of(&client).await;
+    served.database.other_servers.announce_write(&client).await;
     assert_eq!(served.point("1", query).await.unwrap(), r#"{"name":"Ava"}"#);
     replica.execute("SELECT pg_wal_replay_resume()");
     until("the replica answers again", async || served.database.replicas.choose(false).is_some()).await;

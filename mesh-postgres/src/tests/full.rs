@@ -7,7 +7,7 @@ use mesh_integrity::{AccountSource as _, AccountsUnavailable, UsersTable};
 use mesh_plan::{Error, ResolveError};
 
 use super::{BLOG, Cluster, Served, until};
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::{Accounts, Database, Settings};
 
 const COUNT: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'";
@@ -33,7 +33,7 @@ async fn accounts(database: &Database) -> Accounts {
 }
 
 /// Takes connections until the database accepts no more.
-async fn fill(database: &Database) -> Vec<Link> {
+async fn fill(database: &Database) -> Vec<Connection> {
     let mut links = Vec::new();
     while let Ok(link) = database.writes.connect().await {
         links.push(link);

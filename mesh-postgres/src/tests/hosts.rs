@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mesh_backend::pool::RowBudget;
+
 use super::{BLOG, Cluster, Served, until};
 use crate::{Database, Settings};
 
@@ -34,7 +36,7 @@ async fn target_session_attrs_chooses_the_host() {
         ("prefer-standby", true),
     ] {
         let database = Database::connect(&url(attrs), &Settings::default()).await.unwrap();
-        let rows = database.pool.run("SELECT pg_is_in_recovery()", &[]).await.unwrap();
+        let rows = database.pool.read("SELECT pg_is_in_recovery()", &[], RowBudget::UNLIMITED).await.unwrap();
         assert_eq!(rows[0].get::<_, bool>(0), is_standby, "{attrs}");
         let created = database.pool.execute("CREATE TABLE public.t ()").await.unwrap_err().to_string();
         assert!(created.contains("read-only transaction"), "{attrs}: {created}");

@@ -8,8 +8,8 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use super::transaction::PostgresTransaction;
 use crate::error::with_causes;
+use crate::pool::connection::Connection;
 use crate::pool::is_stale;
-use crate::pool::link::Link;
 use crate::sql::TextParam;
 
 impl Errors for PostgresTransaction {
@@ -130,7 +130,7 @@ impl PostgresTransaction {
 }
 
 /// Returns the columns that cannot store the value that a write has for them.
-async fn refused_columns(link: &Link, mutation: &Mutation, features: &Features) -> Vec<String> {
+async fn refused_columns(link: &Connection, mutation: &Mutation, features: &Features) -> Vec<String> {
     let mut columns = Vec::new();
     if link.end("ROLLBACK").await.is_err() {
         return columns;

@@ -5,7 +5,7 @@ use mesh_sql::postgres;
 
 use crate::database::Database;
 use crate::error::OpenError;
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 
 impl Database {
     /// Returns notes about writes that the schema permits and the database would refuse, for example because the account lacks
@@ -35,7 +35,7 @@ impl Database {
 }
 
 /// Returns the reason why the database refuses a statement. Only its start checks privileges, and `EXPLAIN` includes that.
-async fn refusal(link: &Link, sql: &str) -> Option<String> {
+async fn refusal(link: &Connection, sql: &str) -> Option<String> {
     let error = link.query_once(&format!("EXPLAIN {sql}"), &[]).await.err()?;
     error.as_db_error().map(|cause| cause.message().to_owned())
 }

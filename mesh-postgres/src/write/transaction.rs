@@ -15,7 +15,7 @@ use tokio_postgres::{Error, Row};
 
 use crate::cells::{BinaryCells, LevelRows, NodeRowSource};
 use crate::other_servers::OtherServers;
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::pool::{Lease, Pool, PoolError, is_stale};
 use crate::read;
 use crate::read::sort_bound;
@@ -179,13 +179,10 @@ impl Transaction for PostgresTransaction {
     /// Waits until reads on other servers see the write, or those servers know that they may read older data.
     async fn after_commit(self) {
         let Self { link, engine, .. } = self;
-        let announced = engine.other_servers.announce_write(&link).await;
+        engine.other_servers.announce_write(&link).await;
         drop(link);
         if let Some(settled_at) = engine.pool.hosts().settled_at() {
             tokio::time::sleep_until(settled_at.into()).await;
-        }
-        if let Some((announcement, others)) = announced {
-            announcement.wait_for_acknowledgements(others).await;
         }
     }
 }
@@ -227,7 +224,7 @@ impl PostgresTransaction {
 }
 
 /// Begins a transaction and sets a savepoint.
-async fn open(link: &Link, begins: bool, savepoint: Option<&'static str>) -> Result<(), Error> {
+async fn open(link: &Connection, begins: bool, savepoint: Option<&'static str>) -> Result<(), Error> {
     // The futures send their commands when they are first polled, which is in order.
     let begin = async { if begins { link.begin().await } else { Ok(()) } };
     let set = async {
@@ -248,7 +245,7 @@ fn cannot_lock(error: &Error) -> bool {
 
 /// Restarts the transaction, with one snapshot for all its statements. A write of a record that another transaction has
 /// changed since then fails, and the transaction is tried again.
-async fn keep_snapshot(link: &Link) -> Result<(), Error> {
+async fn keep_snapshot(link: &Connection) -> Result<(), Error> {
     link.end("ROLLBACK").await?;
     link.begin().await?;
     link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use mesh_tests::{Cluster, Pooler, Request, Server, TempDir, command, encode, wait_until};
+use mesh_tests::{Cluster, Pooler, Request, Server, TempDir, command, encode};
 use serde_json::json;
 
 use super::shared_state::{TITLE, assert_writes_are_visible_on_other_servers, is_ended};
@@ -94,12 +94,6 @@ fn servers_behind_a_pooler_exchange_notifications_over_a_direct_address() {
     );
     let serve = || Server::start(&["--config", &config, "--database", &pooler.url(), "--schema", &schema]);
     let (a, b) = (serve(), serve());
-    let session = Session::begin(&a);
-    assert!(!is_ended(&session, &b));
-    // A server that receives notifications does not query whether a session was revoked.
-    cluster.execute("ALTER TABLE mesh.revocation RENAME TO hidden");
-    wait_until("answers come from memory", || session.get(&b, "/post/1", TITLE).status == 200);
-    cluster.execute("ALTER TABLE mesh.hidden RENAME TO revocation");
     for _ in 0..10 {
         let session = Session::begin(&a);
         assert!(!is_ended(&session, &b));

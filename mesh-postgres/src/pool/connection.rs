@@ -1,6 +1,7 @@
 //! A connection with its prepared statements.
 
 use std::future::poll_fn;
+use std::ops::Deref;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,11 +9,11 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use futures_util::future::{join, join_all, try_join3};
-use mesh_backend::pool::{BudgetExceeded, IdleConnection, RowBudget};
+use mesh_backend::pool::{BudgetExceeded, IdleConnection, IdleConnections, RowBudget};
 use mesh_plan::backend::{Generations, Repeats};
 use tokio::runtime::{Handle, Id};
-use tokio::sync::OnceCell;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 use tokio::task::AbortHandle;
 use tokio_postgres::types::Type;
 use tokio_postgres::{
@@ -34,6 +35,11 @@ const BYTES_PER_TEXT_BYTE: usize = 125;
 /// Bytes of a row that the response does not show: the numbers of its level, its parent and itself, and lengths.
 const ROW_OVERHEAD: usize = 64;
 
+/// The time limit for cancelling a statement, after which its connection is dropped.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time after which a statement that still runs is cancelled again.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
+
 /// Returns the estimated memory of the server for a prepared statement.
 fn server_bytes(sql: &str) -> usize {
     sql.len().saturating_mul(BYTES_PER_TEXT_BYTE)
@@ -43,10 +49,10 @@ fn server_bytes(sql: &str) -> usize {
 type Prepared = Arc<OnceCell<Statement>>;
 
 /// A connection with the notifications that it receives.
-pub(crate) type LinkWithNotifications = (Link, UnboundedReceiver<Notification>);
+pub(crate) type ConnectionWithNotifications = (Connection, UnboundedReceiver<Notification>);
 
 /// An open connection.
-pub(crate) struct Link {
+pub(crate) struct Connection {
     client: Client,
     statements: Generations<Box<str>, Prepared>,
     /// The statements that came before, on this connection or another one.
@@ -67,14 +73,14 @@ pub(crate) struct Link {
     task: AbortHandle,
 }
 
-impl Link {
+impl Connection {
     /// Opens a connection to a host of a URL, and returns it with the notifications that it receives.
     pub(super) async fn open_host(
         target: &ConnectUrl,
         host: usize,
         settings: &Settings,
         begin: &Arc<str>,
-    ) -> Result<LinkWithNotifications, Error> {
+    ) -> Result<ConnectionWithNotifications, Error> {
         let config = target.configs.get(host).cloned().unwrap_or_default();
         let (client, mut connection) = config.connect(target.tls.clone()).await?;
         let (sender, notifications) = unbounded_channel();
@@ -91,7 +97,7 @@ impl Link {
                 }
             }
         });
-        let link = Self {
+        let opened = Self {
             client,
             statements: Generations::new(settings.statements),
             repeats: Arc::clone(&target.repeats),
@@ -105,7 +111,7 @@ impl Link {
             in_transaction: AtomicBool::new(false),
             task: task.abort_handle(),
         };
-        Ok((link, notifications))
+        Ok((opened, notifications))
     }
 
     /// Runs statements without parameters.
@@ -358,7 +364,7 @@ impl Link {
     }
 }
 
-impl IdleConnection for Link {
+impl IdleConnection for Connection {
     fn runtime(&self) -> Id {
         self.runtime
     }
@@ -382,5 +388,44 @@ impl OpenRows<'_> {
             rows.push(row);
         }
         Ok(rows)
+    }
+}
+
+/// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is
+/// dropped because its client has disconnected, the statement is cancelled and the connection closed. A connection with
+/// an open transaction is closed, too.
+pub(crate) struct Lease {
+    pub(super) connection: Arc<Connection>,
+    pub(super) idle: Arc<IdleConnections<Arc<Connection>>>,
+    pub(super) slot: Option<OwnedSemaphorePermit>,
+}
+
+impl Deref for Lease {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let connection = Arc::clone(&self.connection);
+        if connection.is_free() {
+            // A connection without a slot is one more than the settings allow.
+            if self.slot.is_some() {
+                self.idle.add(connection);
+            }
+        } else if connection.is_running()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            let slot = self.slot.take();
+            runtime.spawn(async move {
+                // The statement may have ended in the meantime. The connection is not used again, because the
+                // cancellation could then hit its next statement.
+                let _ = tokio::time::timeout(CANCEL_TIMEOUT, connection.end_statement(CANCEL_INTERVAL)).await;
+                drop((connection, slot));
+            });
+        }
     }
 }
