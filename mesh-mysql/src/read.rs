@@ -13,7 +13,6 @@ use mysql_async::{Error, Row};
 use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::link::Link;
-use crate::pool::statements::bytes_of_tables;
 use crate::pool::{Pool, PoolError, code, is_one_of};
 use mesh_backend::pool::RowBudget;
 
@@ -52,7 +51,7 @@ pub(crate) async fn run(
 ) -> Result<JsonBody, ResolveError> {
     let read = statements.of_plan(plan);
     let (params, budget) = (params(plan, &read), RowBudget::of_plan(plan));
-    let rows = pool.read(&read.statement.sql, &params, budget, bytes_of_tables(read.tables)).await;
+    let rows = pool.run(&read.statement.sql, &params, budget).await;
     let fetched = LevelRows::new(rows.map_err(|error| failed(error, plan))?, read.levels);
     plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)
 }

@@ -14,6 +14,13 @@ pub enum Failure<E> {
 }
 
 impl<E> Failure<E> {
+    /// Returns the error.
+    pub fn into_error(self) -> E {
+        match self {
+            Self::Conflict(error) | Self::Stale(error) | Self::Final(error) => error,
+        }
+    }
+
     /// Converts the error.
     pub fn map<F>(self, convert: impl FnOnce(E) -> F) -> Failure<F> {
         match self {
@@ -47,9 +54,7 @@ impl Attempts {
         self.is_stale = matches!(failure, Failure::Stale(_));
         match failure {
             Failure::Conflict(_) | Failure::Stale(_) if self.failed < Self::MAX => None,
-            Failure::Conflict(error) | Failure::Stale(error) | Failure::Final(error) => {
-                Some(Outcome::NotCommitted(error))
-            }
+            failure => Some(Outcome::NotCommitted(failure.into_error())),
         }
     }
 }
