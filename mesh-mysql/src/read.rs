@@ -5,8 +5,9 @@ pub(crate) mod statement_cache;
 
 use std::sync::Arc;
 
-use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError, Value};
-use mesh_ql::AggregateFn;
+use mesh_backend::pool::RowBudget;
+use mesh_backend::rows::has_sums;
+use mesh_plan::{JsonBody, Plan, ResolveError, Value};
 use mesh_sql::mysql::{self, ReadStatement};
 use mysql_async::{Error, Row};
 
@@ -14,7 +15,6 @@ use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::link::Link;
 use crate::pool::{Pool, PoolError, code, is_one_of};
-use mesh_backend::pool::RowBudget;
 
 /// Errors of statements that may succeed later. The reply of a write loses a deadlock if another server of the cluster commits.
 const PASSING: &[u16] = &[code::TOO_MANY_CONNECTIONS, code::LOCK_WAIT_TIMEOUT, code::DEADLOCK];
@@ -70,12 +70,6 @@ pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
         }
         _ => error.into(),
     }
-}
-
-/// Returns whether a plan has sums. Averages are computed from sums.
-fn has_sums(plan: &Plan) -> bool {
-    let is_sum = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
-    plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(is_sum))
 }
 
 /// Returns the rows of the query plan of a plan's statement.

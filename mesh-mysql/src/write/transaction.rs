@@ -46,10 +46,6 @@ impl Transaction for MySqlTransaction {
         self.link.begin("START TRANSACTION").await
     }
 
-    async fn savepoint(&mut self, sql: &'static str) -> Result<(), Error> {
-        self.link.execute(sql).await
-    }
-
     async fn execute(&mut self, sql: &str) -> Result<(), Error> {
         self.link.execute(sql).await
     }
