@@ -3,7 +3,8 @@
 use std::cell::OnceCell;
 
 use mesh_plan::backend::{Cells, Flow, RowSource};
-use mesh_plan::{Node, ResolveError, Value, ValueRef};
+use mesh_plan::{Aggregate, Node, Plan, ResolveError, Value, ValueRef};
+use mesh_ql::AggregateFn;
 use mesh_sql::Layout;
 
 /// The columns with the numbers of the level, the parent's row and the row itself. They exist only if there are several
@@ -204,6 +205,12 @@ impl<'r> Converted<'r> {
         let cells = self.cells.get_or_init(|| (0..self.count).map(|_| OnceCell::new()).collect());
         cells.get(self.column).map_or(ValueRef::Null, |cell| cell.get_or_init(convert).as_ref())
     }
+}
+
+/// Returns whether a plan has sums, so that a number out of range is a sum. Averages are computed from sums.
+pub fn has_sums(plan: &Plan) -> bool {
+    let is_sum = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
+    plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(is_sum))
 }
 
 /// Returns the double that has the same shortest decimal representation as a single.

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mesh_integrity::StoreError;
-use mesh_plan::{BoxFuture, Value};
+use mesh_plan::{Outcome, Value};
 
 use crate::tables::{Cells, TableError, Tables};
-use crate::transaction::Ran;
+use crate::transaction::{Attempts, Ran};
 
 /// The interval at which expired entries are deleted, in milliseconds.
 const SWEEP_INTERVAL: u64 = 30_000;
@@ -24,18 +24,6 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A statement of an operation, with the indexes of those values of the operation that are its parameters.
 pub type Step = (&'static str, &'static [usize]);
-
-/// Tables in which statements run together.
-pub trait StateDriver: Tables {
-    /// Runs statements in a transaction, and repeats it after a conflict or if its connection is lost.
-    ///
-    /// # Errors
-    /// The database cannot be reached, or refuses a statement.
-    fn transact<'a>(
-        &'a self,
-        statements: &'a [(&'static str, Cells)],
-    ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, TableError>>;
-}
 
 /// The statements of an engine on the tables of the state.
 #[derive(Debug)]
@@ -79,7 +67,7 @@ pub struct StateStatements {
 pub struct State(Arc<Inner>);
 
 struct Inner {
-    tables: Box<dyn StateDriver>,
+    tables: Box<dyn Tables>,
     statements: &'static StateStatements,
     /// The same tables for the lookups of sessions, which may run where reads do.
     lookups: Box<dyn Tables>,
@@ -109,7 +97,7 @@ impl State {
     /// # Errors
     /// The database cannot be reached.
     pub async fn open(
-        tables: impl StateDriver,
+        tables: impl Tables,
         lookups: impl Tables,
         statements: &'static StateStatements,
         queries: usize,
@@ -137,9 +125,18 @@ impl State {
         self.0.tables.read(sql, params).await.map_err(StoreError::new)
     }
 
-    /// Runs statements in a transaction ([`StateDriver::transact`]).
-    async fn transact(&self, statements: &[(&'static str, Cells)]) -> Result<Vec<Ran<Cells>>, StoreError> {
-        self.0.tables.transact(statements).await.map_err(StoreError::new)
+    /// Runs statements in a transaction, and repeats it after a conflict or if its connection is lost.
+    async fn transact(&self, statements: &[(&str, Cells)]) -> Result<Vec<Ran<Cells>>, StoreError> {
+        let mut attempts = Attempts::default();
+        loop {
+            let failure = match self.0.tables.transact(statements, attempts.failed() > 0).await {
+                Ok(ran) => return Ok(ran),
+                Err(failure) => failure,
+            };
+            if let Some(Outcome::<(), _>::NotCommitted(error)) = attempts.again(failure) {
+                return Err(StoreError::new(error));
+            }
+        }
     }
 
     /// Deletes expired entries in the background, at most every 30 seconds.

@@ -4,6 +4,8 @@ use std::error::Error;
 
 use mesh_plan::{BoxFuture, Value};
 
+use crate::transaction::{Failure, Ran};
+
 /// The cells of a row.
 pub type Cells = Vec<Value>;
 
@@ -16,12 +18,28 @@ pub trait Tables: Send + Sync + 'static {
     fn read<'a>(&'a self, sql: &'a str, params: &'a [Value])
     -> BoxFuture<'a, Result<Vec<Cells>, TableError>>;
 
+    /// Runs statements in a transaction, all or none. `fresh` asks for a new connection.
+    ///
+    /// # Errors
+    /// The database cannot be reached, or refuses a statement.
+    fn transact<'a>(
+        &'a self,
+        statements: &'a [(&'a str, Cells)],
+        fresh: bool,
+    ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, Failure<TableError>>>;
+
     /// Runs a statement for each list of parameters, all or none, and does not repeat it if its connection is lost. Returns the
     /// number of rows that it returned or, if it returns none, changed.
     ///
     /// # Errors
     /// The database cannot be reached, or refuses the statement.
-    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>>;
+    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
+        Box::pin(async move {
+            let statements: Vec<_> = params.iter().map(|params| (sql, params.clone())).collect();
+            let ran = self.transact(&statements, false).await.map_err(Failure::into_error)?;
+            Ok(ran.iter().map(|ran| ran.count).sum())
+        })
+    }
 }
 
 /// The error of a statement on a table.

@@ -20,7 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use self::connect_url::ConnectUrl;
 use self::link::Link;
-use self::statements::{Statements, bytes_of_text};
+use self::statements::{Statements, server_bytes};
 use crate::settings::Settings;
 
 /// The time limit for ending a statement, after which its connection is dropped.
@@ -183,10 +183,10 @@ impl Pool {
         }
     }
 
-    /// Waits until the database may use some bytes for the plan of a statement. Almost all statements need no permit. Large
-    /// statements follow each other, so only the deadline of the read limits the wait.
-    async fn planning_permit(&self, bytes: usize) -> Result<Option<SemaphorePermit<'_>>, PoolError> {
-        let units = bytes / PLANNING_UNIT;
+    /// Waits until the database may use the memory that it needs for the plan of a statement. Almost all statements need no permit.
+    /// Large statements follow each other, so only the deadline of the read limits the wait.
+    async fn planning_permit(&self, sql: &str) -> Result<Option<SemaphorePermit<'_>>, PoolError> {
+        let units = server_bytes(sql) / PLANNING_UNIT;
         if units == 0 {
             return Ok(None);
         }
@@ -202,27 +202,16 @@ impl Pool {
         params: &[Value],
         budget: RowBudget,
     ) -> Result<Vec<Row>, PoolError> {
-        self.read(sql, params, budget, bytes_of_text(sql)).await
-    }
-
-    /// Runs a read as [`Self::run`] does. The database needs some bytes for its plan.
-    pub(crate) async fn read(
-        self: &Arc<Self>,
-        sql: &str,
-        params: &[Value],
-        budget: RowBudget,
-        bytes: usize,
-    ) -> Result<Vec<Row>, PoolError> {
-        let _planning = self.planning_permit(bytes).await?;
+        let _planning = self.planning_permit(sql).await?;
         let mut fresh = false;
         loop {
             let mut lease = self.take(fresh).await?;
-            match lease.query_within(sql, params, budget, bytes).await {
+            match lease.run(sql, params, budget).await {
                 Err(PoolError::Failed(error)) if !fresh && may_be_repeated(&error) => {
                     tracing::debug!("running a statement again on a new connection: {error}");
                     fresh = true;
                 }
-                rows => return rows,
+                ran => return ran.map(|ran| ran.rows),
             }
         }
     }

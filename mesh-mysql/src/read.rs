@@ -5,17 +5,16 @@ pub(crate) mod statement_cache;
 
 use std::sync::Arc;
 
-use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError, Value};
-use mesh_ql::AggregateFn;
+use mesh_backend::pool::RowBudget;
+use mesh_backend::rows::has_sums;
+use mesh_plan::{JsonBody, Plan, ResolveError, Value};
 use mesh_sql::mysql::{self, ReadStatement};
 use mysql_async::{Error, Row};
 
 use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::link::Link;
-use crate::pool::statements::bytes_of_tables;
 use crate::pool::{Pool, PoolError, code, is_one_of};
-use mesh_backend::pool::RowBudget;
 
 /// Errors of statements that may succeed later. The reply of a write loses a deadlock if another server of the cluster commits.
 const PASSING: &[u16] = &[code::TOO_MANY_CONNECTIONS, code::LOCK_WAIT_TIMEOUT, code::DEADLOCK];
@@ -52,7 +51,7 @@ pub(crate) async fn run(
 ) -> Result<JsonBody, ResolveError> {
     let read = statements.of_plan(plan);
     let (params, budget) = (params(plan, &read), RowBudget::of_plan(plan));
-    let rows = pool.read(&read.statement.sql, &params, budget, bytes_of_tables(read.tables)).await;
+    let rows = pool.run(&read.statement.sql, &params, budget).await;
     let fetched = LevelRows::new(rows.map_err(|error| failed(error, plan))?, read.levels);
     plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)
 }
@@ -71,12 +70,6 @@ pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
         }
         _ => error.into(),
     }
-}
-
-/// Returns whether a plan has sums. Averages are computed from sums.
-fn has_sums(plan: &Plan) -> bool {
-    let is_sum = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
-    plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(is_sum))
 }
 
 /// Returns the rows of the query plan of a plan's statement.

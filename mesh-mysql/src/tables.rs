@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::Decoder as _;
-use mesh_backend::state::StateDriver;
 use mesh_backend::tables::{Cells, TableError, Tables};
-use mesh_backend::transaction::{Attempts, Ran, Retry};
+use mesh_backend::transaction::{Failure, Ran};
 use mesh_plan::{BoxFuture, Value};
 use mysql_async::Error;
 
@@ -44,61 +43,31 @@ impl Tables for ServerTables {
         })
     }
 
-    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
-        Box::pin(async move {
-            let statements = params.iter().map(|params| (sql, params));
-            let ran = self.run_together(statements, false).await.map_err(table_error)?;
-            Ok(ran.iter().map(|ran| ran.count).sum())
-        })
-    }
-}
-
-impl StateDriver for ServerTables {
     fn transact<'a>(
         &'a self,
-        statements: &'a [(&'static str, Cells)],
-    ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, TableError>> {
-        Box::pin(async move {
-            let mut tries = 1;
-            loop {
-                let statements = statements.iter().map(|(sql, params)| (*sql, params));
-                match self.run_together(statements, tries > 1).await {
-                    Err(PoolError::Failed(error))
-                        if tries < Attempts::MAX && retry(&error) != Retry::Never =>
-                    {
-                        tries += 1
-                    }
-                    ran => return ran.map_err(table_error),
-                }
-            }
-        })
-    }
-}
-
-impl ServerTables {
-    /// Runs statements in a transaction. `fresh` asks for a new connection.
-    async fn run_together(
-        &self,
-        statements: impl Iterator<Item = (&str, &Cells)>,
+        statements: &'a [(&'a str, Cells)],
         fresh: bool,
-    ) -> Result<Vec<Ran<Cells>>, PoolError> {
-        let mut link = self.writes.take(fresh).await?;
-        let running = async {
-            link.begin("START TRANSACTION").await?;
-            let mut all = Vec::new();
-            for (sql, params) in statements {
-                let Ran { rows, count } = link.write(sql, params).await?;
-                all.push(Ran { rows: rows.iter().map(DriverCells::values).collect(), count });
+    ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, Failure<TableError>>> {
+        Box::pin(async move {
+            let taken = self.writes.take(fresh).await;
+            let mut link = taken.map_err(|error| Failure::Final(table_error(error)))?;
+            let running = async {
+                link.begin("START TRANSACTION").await?;
+                let mut all = Vec::new();
+                for (sql, params) in statements {
+                    let Ran { rows, count } = link.write(sql, params).await?;
+                    all.push(Ran { rows: rows.iter().map(DriverCells::values).collect(), count });
+                }
+                link.end("COMMIT").await?;
+                Ok(all)
+            };
+            let ran: Result<_, Error> = running.await;
+            if ran.is_err() && !link.is_running() {
+                // If this fails, the connection is closed with its transaction.
+                let _ = link.end("ROLLBACK").await;
             }
-            link.end("COMMIT").await?;
-            Ok(all)
-        };
-        let ran: Result<_, Error> = running.await;
-        if ran.is_err() && !link.is_running() {
-            // If this fails, the connection is closed with its transaction.
-            let _ = link.end("ROLLBACK").await;
-        }
-        Ok(ran?)
+            ran.map_err(|error| retry(&error).failure(table_error(PoolError::Failed(error))))
+        })
     }
 }
 

@@ -5,8 +5,8 @@ pub(crate) mod sort_bound;
 pub(crate) mod statement_cache;
 
 use mesh_backend::pool::RowBudget;
-use mesh_plan::{Aggregate, JsonBody, Plan, ResolveError};
-use mesh_ql::AggregateFn;
+use mesh_backend::rows::has_sums;
+use mesh_plan::{JsonBody, Plan, ResolveError};
 use mesh_sql::postgres::{self, ReadStatement};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
@@ -83,12 +83,6 @@ pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
         }
         _ => error.into(),
     }
-}
-
-/// Returns whether a plan has sums. Averages are computed from sums.
-fn has_sums(plan: &Plan) -> bool {
-    let is_sum = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
-    plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(is_sum))
 }
 
 /// Returns the query plan of a plan's statement, one line for each step.

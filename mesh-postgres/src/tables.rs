@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::Decoder as _;
-use mesh_backend::state::StateDriver;
 use mesh_backend::tables::{Cells, TableError, Tables};
-use mesh_backend::transaction::{Attempts, Ran, Retry};
+use mesh_backend::transaction::{Failure, Ran, Retry};
 use mesh_plan::{BoxFuture, Value};
 use mesh_sql::postgres;
 use tokio_postgres::Row;
@@ -53,61 +52,36 @@ impl Tables for PrimaryTables {
         })
     }
 
-    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
-        Box::pin(async move {
-            let statements: Vec<_> = params.iter().map(|params| (sql, texts(params))).collect();
-            let ran = self.run_together(&statements, false).await.map_err(table_error)?;
-            Ok(ran.iter().map(|ran| ran.count).sum())
-        })
-    }
-}
-
-impl StateDriver for PrimaryTables {
     fn transact<'a>(
         &'a self,
-        statements: &'a [(&'static str, Cells)],
-    ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, TableError>> {
-        Box::pin(async move {
-            let statements: Vec<_> = statements.iter().map(|(sql, params)| (*sql, texts(params))).collect();
-            let mut tries = 1;
-            loop {
-                match self.run_together(&statements, tries > 1).await {
-                    Err(PoolError::Failed(error))
-                        if tries < Attempts::MAX && retry(&error) != Retry::Never =>
-                    {
-                        tries += 1
-                    }
-                    ran => return ran.map_err(table_error),
-                }
-            }
-        })
-    }
-}
-
-impl PrimaryTables {
-    /// Runs statements in a transaction. `fresh` asks for a new connection.
-    async fn run_together(
-        &self,
-        statements: &[(&str, Vec<TextParam<'_>>)],
+        statements: &'a [(&'a str, Cells)],
         fresh: bool,
-    ) -> Result<Vec<Ran<Cells>>, PoolError> {
-        let running = async {
-            let link = self.writes.take(fresh).await?;
-            let (all, error) = link.query_all(link.begin(), statements).await;
-            if let Some(error) = error {
-                // If this fails, the connection is closed with its transaction.
-                let _ = link.end("ROLLBACK").await;
-                return Err(PoolError::Failed(error));
-            }
-            link.end("COMMIT").await?;
+    ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, Failure<TableError>>> {
+        Box::pin(async move {
+            let running = async {
+                let statements: Vec<_> =
+                    statements.iter().map(|(sql, params)| (*sql, texts(params))).collect();
+                let link = self.writes.take(fresh).await?;
+                let (all, error) = link.query_all(link.begin(), &statements).await;
+                if let Some(error) = error {
+                    // If this fails, the connection is closed with its transaction.
+                    let _ = link.end("ROLLBACK").await;
+                    return Err(PoolError::Failed(error));
+                }
+                link.end("COMMIT").await?;
+                Ok(all)
+            };
+            let ran = tokio::time::timeout(self.writes.statement_timeout(), running).await;
+            let all = ran.unwrap_or(Err(PoolError::TimedOut)).map_err(|error| {
+                let retry = if let PoolError::Failed(error) = &error { retry(error) } else { Retry::Never };
+                retry.failure(table_error(error))
+            })?;
             let ran = |rows: &Vec<Row>| Ran {
                 rows: rows.iter().map(BinaryCells::values).collect(),
                 count: rows.len() as u64,
             };
             Ok(all.iter().map(ran).collect())
-        };
-        let ran = tokio::time::timeout(self.writes.statement_timeout(), running).await;
-        ran.unwrap_or(Err(PoolError::TimedOut))
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mesh_backend::tables::{Cells, TableError, Tables};
+use mesh_backend::transaction::{Failure, Ran};
 use mesh_plan::{BoxFuture, Value};
 use rusqlite::{Connection, OpenFlags};
 
@@ -66,22 +67,28 @@ impl Tables for FileTables {
         }))
     }
 
-    fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
-        let (path, sql, params) = (self.path.clone(), sql.to_owned(), params.to_vec());
-        Box::pin(run(move || {
+    fn transact<'a>(
+        &'a self,
+        statements: &'a [(&'a str, Cells)],
+        _: bool,
+    ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, Failure<TableError>>> {
+        let statements = statements.iter().map(|(sql, params)| ((*sql).to_owned(), params.clone()));
+        let (path, statements) = (self.path.clone(), statements.collect::<Vec<_>>());
+        let running = run(move || {
             let mut connection = open_for_writing(&path)?;
             let change = connection.transaction()?;
-            let mut count = 0;
-            let mut statement = change.prepare(&sql)?;
-            for params in &params {
+            let mut all = Vec::new();
+            for (sql, params) in &statements {
+                let mut statement = change.prepare_cached(sql)?;
                 bind(&mut statement, params.iter().map(Some))?;
                 let rows: Vec<Cells> = rows(&mut statement)?;
-                count += if rows.is_empty() { change.changes() } else { rows.len() as u64 };
+                let count = if rows.is_empty() { change.changes() } else { rows.len() as u64 };
+                all.push(Ran { rows, count });
             }
-            drop(statement);
             change.commit()?;
-            Ok(count)
-        }))
+            Ok(all)
+        });
+        Box::pin(async { running.await.map_err(Failure::Final) })
     }
 }
 

@@ -56,9 +56,6 @@ pub trait Transaction: Errors + Send + 'static {
     /// Begins the transaction, at the latest with the next statement.
     fn begin(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
-    /// Runs a command that sets a savepoint, at the latest with the next statement.
-    fn savepoint(&mut self, sql: &'static str) -> impl Future<Output = Result<(), Self::Error>> + Send;
-
     /// Runs a command.
     fn execute(&mut self, sql: &str) -> impl Future<Output = Result<(), Self::Error>> + Send;
 

@@ -17,7 +17,7 @@ pub(super) async fn run<T: Transaction>(
         return run_each(transaction, mutation, &steps).await;
     }
     let failed = |error| write_failure::<T>(&error, mutation);
-    transaction.savepoint("SAVEPOINT checked").await.map_err(failed)?;
+    transaction.execute("SAVEPOINT checked").await.map_err(failed)?;
     let mut written = run_each(transaction, mutation, &steps).await?;
     let found = !written.created;
     let repeated: Vec<_> = repeated.iter().filter(|step| step.part.is_run(found)).collect();

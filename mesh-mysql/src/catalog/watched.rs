@@ -63,7 +63,8 @@ fn note(name: &str, reason: &str) -> String {
     format!("'{name}' has no event streams, since changes by other programs are not noticed: {reason}")
 }
 
-/// Returns the tables in the definition of a view, each with its database.
+/// Returns the tables in the definition of a view, each with its database, and what else of a database the view uses. Other names
+/// with a dot begin with an alias.
 fn tables_of(definition: &str) -> Vec<(String, String)> {
     let tokens = tokens(definition);
     let dot = |index: Option<usize>| index.and_then(|index| tokens.get(index)) == Some(&Token::Symbol('.'));
@@ -73,29 +74,21 @@ fn tables_of(definition: &str) -> Vec<(String, String)> {
         _ => None,
     });
     let aliases: HashSet<&String> = alone.collect();
-    let mut tables = Vec::new();
-    let mut is_table_next = false;
-    for (index, token) in tokens.iter().enumerate() {
-        match (token, tokens.get(index + 1..index + 3)) {
-            (Token::Word(word), _) => {
-                is_table_next =
-                    ["from", "join", "straight_join"].iter().any(|it| word.eq_ignore_ascii_case(it));
-            }
-            (Token::Symbol('('), _) => {}
-            (Token::Quoted(database), Some([Token::Symbol('.'), Token::Quoted(table)])) if is_table_next => {
-                is_table_next = false;
-                if !aliases.contains(database) {
-                    tables.push((database.clone(), table.clone()));
-                }
-            }
-            _ => is_table_next = false,
+    let pairs = tokens.windows(3).enumerate().filter_map(|(index, tokens)| match tokens {
+        [Token::Quoted(database), Token::Symbol('.'), Token::Quoted(table)]
+            if !dot(index.checked_sub(1)) && !aliases.contains(database) =>
+        {
+            Some((database.clone(), table.clone()))
         }
-    }
-    tables
+        _ => None,
+    });
+    pairs.collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -103,7 +96,7 @@ mod tests {
         let found = |definition: &str| {
             let tables =
                 tables_of(definition).into_iter().map(|(database, name)| format!("{database}.{name}"));
-            tables.collect::<Vec<_>>().join(" ")
+            tables.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
         };
         assert_eq!(found("select `b`.`posts`.`id` AS `id` from `b`.`posts`"), "b.posts");
         assert_eq!(

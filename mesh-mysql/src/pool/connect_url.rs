@@ -16,28 +16,6 @@ pub(crate) struct ConnectUrl {
     pub(crate) name: String,
 }
 
-/// The encryption that a URL asks for, as in the programs of MySQL.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SslMode {
-    Disabled,
-    Preferred,
-    Required,
-    Verify,
-}
-
-impl SslMode {
-    fn parse(text: &str) -> Option<Self> {
-        Some(match text.to_ascii_lowercase().replace('_', "-").as_str() {
-            "disabled" => Self::Disabled,
-            "preferred" => Self::Preferred,
-            "required" => Self::Required,
-            // The driver cannot verify an authority without the host name.
-            "verify-ca" | "verify-identity" => Self::Verify,
-            _ => return None,
-        })
-    }
-}
-
 impl ConnectUrl {
     /// Parses a URL. `ssl-mode` is `disabled`, `preferred` (the default), `required`, `verify-ca` or `verify-identity`.
     /// `ssl-ca` is a file of certificates; without it, the certificates of the system are trusted. `socket` is the path
@@ -59,7 +37,7 @@ impl ConnectUrl {
             }
             hosts.push(OptsBuilder::from_opts(opts).prefer_socket(false).client_found_rows(true));
         }
-        let mut mode = SslMode::Preferred;
+        let mut mode = "preferred".to_owned();
         let mut certificates: Option<PathBuf> = None;
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -70,23 +48,22 @@ impl ConnectUrl {
                         return Err(invalid("it has a socket and several hosts".to_owned()).into());
                     };
                     *host = host.clone().socket(Some(value));
-                    mode = SslMode::Disabled;
+                    mode = "disabled".to_owned();
                 }
-                "ssl-mode" => {
-                    mode = SslMode::parse(&value)
-                        .ok_or_else(|| invalid(format!("'{value}' is no value of ssl-mode")))?;
-                }
+                "ssl-mode" => mode = value,
                 "ssl-ca" => certificates = Some(value.into()),
                 other => return Err(invalid(format!("the parameter '{other}' is unknown")).into()),
             }
         }
-        let ssl = match mode {
-            SslMode::Disabled => None,
-            SslMode::Preferred | SslMode::Required => {
+        let kind = mode.to_ascii_lowercase().replace('_', "-");
+        let ssl = match kind.as_str() {
+            "disabled" => None,
+            "preferred" | "required" => {
                 let any = SslOpts::default().with_danger_accept_invalid_certs(true);
                 Some(any.with_danger_skip_domain_validation(true))
             }
-            SslMode::Verify => {
+            // The driver cannot verify an authority without the host name.
+            "verify-ca" | "verify-identity" => {
                 let roots = match certificates {
                     // Opening a pipe would block until another program writes to it.
                     Some(file) if file.exists() && !file.is_file() => {
@@ -103,9 +80,10 @@ impl ConnectUrl {
                 };
                 Some(SslOpts::default().with_disable_built_in_roots(true).with_root_certs(roots))
             }
+            _ => return Err(invalid(format!("'{mode}' is no value of ssl-mode")).into()),
         };
         let hosts = hosts.into_iter().map(|host| host.ssl_opts(ssl.clone()).into());
-        Ok(Self { hosts: Hosts::new(hosts, mode == SslMode::Preferred), name })
+        Ok(Self { hosts: Hosts::new(hosts, kind == "preferred"), name })
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::oneshot::{self, Receiver};
 
 use super::row_size::row_size;
-use super::statements::{Statements, bytes_of_text};
+use super::statements::Statements;
 use super::{PoolError, is_stale};
 
 /// A connection. At most one statement runs on it.
@@ -78,50 +78,43 @@ impl Link {
 
     /// Runs a statement, and returns its rows and the number of rows that it found, whether it changed them or not.
     pub(crate) async fn write(&mut self, sql: &str, params: &[Value]) -> Result<Ran<Row>, Error> {
-        self.is_running = true;
-        let running = async {
-            let bytes = bytes_of_text(sql);
-            let statement = self.statements.prepare(&mut self.conn, sql, bytes).await?;
-            let mut result = self.conn.exec_iter(&statement, to_params(params)).await?;
-            let returns_rows = !result.columns_ref().is_empty();
-            let found = result.affected_rows();
-            let mut rows = Vec::new();
-            while let Some(row) = result.next().await? {
-                rows.push(row);
-            }
-            result.drop_result().await?;
-            let count = if returns_rows { rows.len() as u64 } else { found };
-            Ok(Ran { rows, count })
-        };
-        let result = running.await;
-        self.finish(result).await
+        self.run(sql, params, RowBudget::UNLIMITED).await.map_err(|error| match error {
+            PoolError::Failed(error) => error,
+            error => Error::Other(error.into()),
+        })
     }
 
-    /// Runs a statement, for which the database needs some bytes, and collects its rows while they are within the budget.
-    pub(crate) async fn query_within(
+    /// Runs a statement as [`Self::write`] does, and stops reading when the rows exceed the budget.
+    pub(crate) async fn run(
         &mut self,
         sql: &str,
         params: &[Value],
         mut budget: RowBudget,
-        bytes: usize,
-    ) -> Result<Vec<Row>, PoolError> {
+    ) -> Result<Ran<Row>, PoolError> {
         self.is_running = true;
         let running = async {
-            let statement = self.statements.prepare(&mut self.conn, sql, bytes).await?;
+            let statement = self.statements.prepare(&mut self.conn, sql).await?;
             let mut result = self.conn.exec_iter(&statement, to_params(params)).await?;
+            let (returns_rows, found) = (!result.columns_ref().is_empty(), result.affected_rows());
             let mut rows = Vec::new();
             while let Some(row) = result.next().await? {
                 budget.spend(row_size(&row))?;
                 rows.push(row);
             }
             result.drop_result().await?;
-            Ok(rows)
+            let count = if returns_rows { rows.len() as u64 } else { found };
+            Ok(Ran { rows, count })
         };
-        match running.await {
-            Err(PoolError::Failed(error)) => self.finish(Err(error)).await.map_err(PoolError::Failed),
-            Ok(rows) => Ok(self.finish(Ok(rows)).await?),
-            Err(exceeded) => Err(exceeded),
+        let result = match running.await {
+            Ok(ran) => Ok(ran),
+            Err(PoolError::Failed(error)) => Err(error),
+            exceeded => return exceeded,
+        };
+        if matches!(result, Ok(_) | Err(Error::Server(_))) {
+            // If this fails, the connection is lost, which its next statement reports.
+            drop(self.statements.close_unkept(&mut self.conn).await);
         }
+        Ok(self.record_result(result)?)
     }
 
     /// Starts a statement whose rows are taken in parts, while the server waits.
@@ -142,15 +135,6 @@ impl Link {
         self.execute(how).await?;
         self.in_transaction = false;
         Ok(())
-    }
-
-    /// Ends a prepared statement.
-    async fn finish<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
-        if matches!(result, Ok(_) | Err(Error::Server(_))) {
-            // If this fails, the connection is lost, which its next statement reports.
-            drop(self.statements.close_unkept(&mut self.conn).await);
-        }
-        self.record_result(result)
     }
 
     /// Records the end of a statement. After an error that does not come from the server, the state of the connection

@@ -12,7 +12,6 @@ use mesh_sql::{SetReference, Statement, Step};
 use mysql_async::{Error, Row};
 
 use crate::cells::{DriverCells, LevelRows, NodeRowSource};
-use crate::pool::statements::bytes_of_tables;
 use crate::pool::{Lease, Pool, PoolError};
 use crate::read;
 use crate::read::statement_cache::StatementCache;
@@ -45,10 +44,6 @@ impl Transaction for MySqlTransaction {
 
     async fn begin(&mut self) -> Result<(), Error> {
         self.link.begin("START TRANSACTION").await
-    }
-
-    async fn savepoint(&mut self, sql: &'static str) -> Result<(), Error> {
-        self.link.execute(sql).await
     }
 
     async fn execute(&mut self, sql: &str) -> Result<(), Error> {
@@ -148,8 +143,7 @@ impl MySqlTransaction {
     /// Returns the rows of a read.
     async fn fetch(&mut self, plan: &Plan, read: &ReadStatement) -> Result<LevelRows, Failure<ResolveError>> {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
-        let bytes = bytes_of_tables(read.tables);
-        let rows = self.link.query_within(&read.statement.sql, &params, budget, bytes).await;
+        let ran = self.link.run(&read.statement.sql, &params, budget).await;
         let failed = |error| {
             let retry = match &error {
                 PoolError::Failed(cause) => Self::retry(cause),
@@ -157,6 +151,6 @@ impl MySqlTransaction {
             };
             retry.failure(read::failed(error, plan))
         };
-        Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
+        Ok(LevelRows::new(ran.map_err(failed)?.rows, read.levels))
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use futures_util::future::try_join;
 use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::sort_bound::SortBound;
@@ -34,14 +33,12 @@ pub struct PostgresEngine {
     pub(super) other_servers: Arc<OtherServers>,
 }
 
-/// A transaction on a connection. The commands that begin it and set a savepoint are sent with the next statements, in one round
-/// trip.
+/// A transaction on a connection. The command that begins it is sent with the next statements, in one round trip.
 pub struct PostgresTransaction {
     pub(super) link: Lease,
     pub(super) engine: PostgresEngine,
     /// Whether the transaction has yet to begin.
     begins: bool,
-    savepoint: Option<&'static str>,
 }
 
 impl Engine for PostgresEngine {
@@ -49,7 +46,7 @@ impl Engine for PostgresEngine {
 
     async fn take(&self, fresh: bool) -> Result<PostgresTransaction, ResolveError> {
         let link = self.pool.take(fresh).await?;
-        Ok(PostgresTransaction { link, engine: self.clone(), begins: false, savepoint: None })
+        Ok(PostgresTransaction { link, engine: self.clone(), begins: false })
     }
 }
 
@@ -65,11 +62,6 @@ impl Transaction for PostgresTransaction {
         Ok(())
     }
 
-    async fn savepoint(&mut self, sql: &'static str) -> Result<(), Error> {
-        self.savepoint = Some(sql);
-        Ok(())
-    }
-
     async fn execute(&mut self, sql: &str) -> Result<(), Error> {
         self.open().await?;
         self.link.execute(sql).await
@@ -80,8 +72,7 @@ impl Transaction for PostgresTransaction {
             (sql.as_str(), params.iter().map(|param| TextParam(param.for_write(id))).collect())
         });
         let statements: Vec<_> = statements.collect();
-        let (begins, savepoint) = (std::mem::take(&mut self.begins), self.savepoint.take());
-        let opening = open(&self.link, begins, savepoint);
+        let opening = open(&self.link, std::mem::take(&mut self.begins));
         let (all, error) = self.link.query_all(opening, &statements).await;
         (all.into_iter().map(|rows| Ran { count: rows.len() as u64, rows }).collect(), error)
     }
@@ -188,10 +179,9 @@ impl Transaction for PostgresTransaction {
 }
 
 impl PostgresTransaction {
-    /// Sends the commands that begin the transaction and set a savepoint.
+    /// Sends the command that begins the transaction.
     async fn open(&mut self) -> Result<(), Error> {
-        let (begins, savepoint) = (std::mem::take(&mut self.begins), self.savepoint.take());
-        open(&self.link, begins, savepoint).await
+        open(&self.link, std::mem::take(&mut self.begins)).await
     }
 
     /// Returns the rows of a read, unless it sorts too many by values of related records. The bound is that of `sorted`, from
@@ -223,17 +213,9 @@ impl PostgresTransaction {
     }
 }
 
-/// Begins a transaction and sets a savepoint.
-async fn open(link: &Connection, begins: bool, savepoint: Option<&'static str>) -> Result<(), Error> {
-    // The futures send their commands when they are first polled, which is in order.
-    let begin = async { if begins { link.begin().await } else { Ok(()) } };
-    let set = async {
-        match savepoint {
-            Some(sql) => link.execute(sql).await,
-            None => Ok(()),
-        }
-    };
-    try_join(begin, set).await.map(drop)
+/// Begins a transaction, unless it has begun.
+async fn open(link: &Connection, begins: bool) -> Result<(), Error> {
+    if begins { link.begin().await } else { Ok(()) }
 }
 
 /// Returns whether a record can never be locked, regardless of its state: the account may delete but not update it, or

@@ -46,10 +46,6 @@ impl Transaction for WriteConnection {
         self.command("SAVEPOINT script")
     }
 
-    async fn savepoint(&mut self, sql: &'static str) -> Result<(), Error> {
-        self.command(sql)
-    }
-
     async fn execute(&mut self, sql: &str) -> Result<(), Error> {
         self.command(sql)
     }
