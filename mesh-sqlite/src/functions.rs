@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong};
+use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong, Total};
 use mesh_schema::FieldType;
 use mesh_sql::sqlite::{self, functions};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
@@ -25,16 +25,16 @@ const ENCODING_BYTES_PER_STEP: usize = 8;
 /// Registers the functions on a connection. The interrupt ends long calls.
 pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    let work = || Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
     for (name, ignore_case) in [(functions::LIKE, false), (functions::ILIKE, true)] {
-        let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
+        let work = work();
         connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case, &work))?;
     }
-    let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
-    connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &work))?;
-    let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
-    connection.create_scalar_function(functions::VALUE, 2, flags, move |call| value(call, &work))?;
-    let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
-    connection.create_scalar_function(functions::ELEMENT, 1, flags, move |call| element(call, &work))?;
+    let [of_json, of_value, of_element] = [work(), work(), work()];
+    connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &of_json))?;
+    connection.create_scalar_function(functions::VALUE, 2, flags, move |call| value(call, &of_value))?;
+    connection
+        .create_scalar_function(functions::ELEMENT, 1, flags, move |call| element(call, &of_element))?;
     connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
 }
 
@@ -123,27 +123,7 @@ fn result(value: mesh_plan::Value) -> ToSqlOutput<'static> {
 pub(crate) const OVERFLOW: &str = "integer overflow";
 
 /// The aggregate function `mesh_sum`.
-pub(crate) struct Sum;
-
-/// The running total. Reals are compensated (Neumaier), as in the built-in `sum`.
-#[derive(Default)]
-pub(crate) struct Total {
-    values: u64,
-    integers: i128,
-    is_real: bool,
-    real: f64,
-    compensation: f64,
-}
-
-impl Total {
-    fn add_real(&mut self, value: f64) {
-        let sum = self.real + value;
-        self.compensation +=
-            if self.real.abs() > value.abs() { (self.real - sum) + value } else { (value - sum) + self.real };
-        self.real = sum;
-        self.is_real = true;
-    }
-}
+struct Sum;
 
 impl Aggregate<Total, ToSqlOutput<'static>> for Sum {
     fn init(&self, _: &mut Context<'_>) -> Result<Total> {
@@ -151,36 +131,12 @@ impl Aggregate<Total, ToSqlOutput<'static>> for Sum {
     }
 
     fn step(&self, call: &mut Context<'_>, total: &mut Total) -> Result<()> {
-        match call.get_raw(0) {
-            ValueRef::Null => return Ok(()),
-            ValueRef::Integer(value) => total.integers += i128::from(value),
-            ValueRef::Real(value) => total.add_real(value),
-            ValueRef::Text(text) | ValueRef::Blob(text) => {
-                let text = String::from_utf8_lossy(text);
-                match text.trim().parse::<i64>() {
-                    Ok(value) => total.integers += i128::from(value),
-                    Err(_) => total.add_real(text.trim().parse().unwrap_or(0.0)),
-                }
-            }
-        }
-        total.values += 1;
+        total.add(&from_sql(call.get_raw(0)).to_value());
         Ok(())
     }
 
     fn finalize(&self, _: &mut Context<'_>, total: Option<Total>) -> Result<ToSqlOutput<'static>> {
-        let mut total = total.unwrap_or_default();
-        let value = if total.values == 0 {
-            Value::Null
-        } else if total.is_real {
-            if total.integers != 0 {
-                total.add_real(total.integers as f64);
-            }
-            let sum = total.real + total.compensation;
-            Value::Real(if sum.is_nan() { total.real } else { sum })
-        } else {
-            let total = i64::try_from(total.integers);
-            Value::Integer(total.map_err(|_| Error::UserFunctionError(OVERFLOW.into()))?)
-        };
-        Ok(ToSqlOutput::Owned(value))
+        let sum = total.unwrap_or_default().sum();
+        sum.map(result).map_err(|_| Error::UserFunctionError(OVERFLOW.into()))
     }
 }

@@ -297,10 +297,7 @@ pub(crate) fn row_count(
     table: &TableName,
     max: u64,
 ) -> rusqlite::Result<Option<u64>> {
-    const IS_TABLE: &str =
-        "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)";
-    let is_table: i64 = connection.query_row(IS_TABLE, [&table.name], |row| row.get(0))?;
-    if is_table == 0 {
+    if !connection.table_exists(Some("main"), table.name.as_str())? {
         return Ok(None);
     }
     let rows = Query::select().expr(Expr::value(1)).from(("main", table.name.clone())).limit(max).take();

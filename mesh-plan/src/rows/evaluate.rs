@@ -6,6 +6,7 @@ mod predicate;
 mod records;
 mod sort;
 
+pub use group::Total;
 pub(super) use records::{Records, Row};
 
 use super::StepCounter;
