@@ -18,7 +18,7 @@ use crate::catalog::{self, indexes};
 use crate::error::OpenError;
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
-use crate::pool::{DEFAULT_TIMEOUT, OPEN_TIMEOUT, Reader, connect, slow_read_thread, thread_connection};
+use crate::pool::{DEFAULT_TIMEOUT, Reader, connect, connect_waiting, slow_read_thread, thread_connection};
 use crate::read::{self, failed, sort_bound};
 use crate::settings::Settings;
 use current_file::{CurrentFile, OpenFile};
@@ -66,11 +66,8 @@ impl Database {
     /// The file cannot be read.
     pub fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let path = self.path();
-        let contents = connect(&path).and_then(|mut connection| {
-            // Another server may be changing the journal mode.
-            connection.busy_timeout(OPEN_TIMEOUT)?;
-            catalog::read(&mut connection, times)
-        });
+        // Another server may be changing the journal mode.
+        let contents = connect_waiting(&path).and_then(|mut it| catalog::read(&mut it, times));
         let (catalog, notes) = contents.map_err(|error| OpenError::new(&path, error))?;
         Ok(Contents { catalog, notes })
     }
@@ -119,7 +116,7 @@ impl Database {
     /// # Errors
     /// [`ResolveError::SortTooLarge`], or the database cannot be read.
     pub fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
-        self.with_reader(|reader| sort_bound::check(reader, plan, &Statements::from_plan(plan)))
+        self.with_reader(|reader| sort_bound::lower(reader, plan).map(drop))
     }
 
     /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
@@ -192,13 +189,17 @@ impl OpenFile {
     }
 
     /// Reads on a thread of low priority, which may block until a writer has finished.
-    async fn read_on_thread(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
+    async fn read_on_thread(
+        self: &Arc<Self>,
+        plan: Plan,
+        context: Context,
+    ) -> Result<JsonBody, ResolveError> {
         self.version()?;
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let permit = self.pool.slow_reads.take(deadline).await?;
         let mut reader = self.pool.take().map_err(failed)?;
         let _interrupt = reader.interrupt.cancel_on_drop();
-        let file = self.clone();
+        let file = Arc::clone(self);
         let reading = slow_read_thread::run(move || {
             let start = Instant::now();
             let result = reader.read(&plan, deadline, &file.pool.versions, context.trace.as_deref());

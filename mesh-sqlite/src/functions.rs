@@ -5,7 +5,6 @@
 //! sum overflows, even if the total does not.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong, Total};
 use mesh_schema::FieldType;
@@ -17,20 +16,17 @@ use rusqlite::{Connection, Error, Result};
 use crate::cells::from_sql;
 use crate::pool::interrupt::Interrupt;
 
-/// Steps of matching between two checks of the budget, each about a nanosecond.
-const STEPS_PER_CHECK: usize = 64 * 1_024;
 /// Bytes of a text that are checked for valid encoding in a step.
 const ENCODING_BYTES_PER_STEP: usize = 8;
 
 /// Registers the functions on a connection. The interrupt ends long calls.
 pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    let work = || Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
     for (name, ignore_case) in [(functions::LIKE, false), (functions::ILIKE, true)] {
-        let work = work();
+        let work = Arc::clone(interrupt);
         connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case, &work))?;
     }
-    let [of_json, of_value, of_element] = [work(), work(), work()];
+    let [of_json, of_value, of_element] = [(); 3].map(|()| Arc::clone(interrupt));
     connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &of_json))?;
     connection.create_scalar_function(functions::VALUE, 2, flags, move |call| value(call, &of_value))?;
     connection
@@ -38,30 +34,9 @@ pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>)
     connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
 }
 
-/// The work of a function on one connection. SQLite counts a call as one step, however long it takes.
-struct Work {
-    interrupt: Arc<Interrupt>,
-    /// The steps of all calls since the last check.
-    steps: AtomicUsize,
-}
-
-impl Work {
-    /// Counts steps, and fails if the budget of the statement is used up.
-    fn spend(&self, steps: usize) -> Result<()> {
-        // A connection is used by one thread at a time, so no addition is lost.
-        let total = self.steps.load(Ordering::Relaxed).saturating_add(steps);
-        if total < STEPS_PER_CHECK {
-            self.steps.store(total, Ordering::Relaxed);
-            return Ok(());
-        }
-        self.steps.store(0, Ordering::Relaxed);
-        self.interrupt.check()
-    }
-}
-
 /// Calls `mesh_like` or `mesh_ilike` with a text and a pattern. The pattern is compiled once for each run of a
 /// statement.
-fn like(call: &Context<'_>, ignore_case: bool, work: &Work) -> Result<Option<bool>> {
+fn like(call: &Context<'_>, ignore_case: bool, work: &Interrupt) -> Result<Option<bool>> {
     let pattern = call.get_or_create_aux(1, |value| -> std::result::Result<Pattern, FromSqlError> {
         let pattern = value.as_str()?;
         Pattern::new(pattern, ignore_case)
@@ -79,7 +54,7 @@ fn like(call: &Context<'_>, ignore_case: bool, work: &Work) -> Result<Option<boo
 
 /// Calls `mesh_json` with a document, a pointer and the name of a type. The pointer is parsed once for each run of a
 /// statement.
-fn json(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
+fn json(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
     let pointer = call.get_or_create_aux(1, |value| -> std::result::Result<JsonPointer, FromSqlError> {
         Ok(JsonPointer::new(value.as_str()?))
     })?;
@@ -88,18 +63,18 @@ fn json(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
 }
 
 /// Calls `mesh_value` with a value and the name of a type.
-fn value(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
+fn value(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
     let ty = call.get_raw(1).as_str().ok().and_then(FieldType::parse);
     Ok(result(mesh_plan::backend::canonical(ty, argument(call, work)?)))
 }
 
 /// Calls `mesh_element` with an element of a list.
-fn element(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
+fn element(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
     Ok(result(sqlite::element(argument(call, work)?)))
 }
 
 /// Returns the first argument.
-fn argument<'c>(call: &'c Context<'_>, work: &Work) -> Result<mesh_plan::ValueRef<'c>> {
+fn argument<'c>(call: &'c Context<'_>, work: &Interrupt) -> Result<mesh_plan::ValueRef<'c>> {
     let value = from_sql(call.get_raw(0));
     if let mesh_plan::ValueRef::Text(text) = value {
         work.spend(text.len())?;

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::backend::{Trace, Usage};
 use mesh_plan::{JsonBody, Plan, ResolveError};
-use mesh_sql::sqlite::Statements;
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -97,6 +96,13 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
+/// Opens a read-only connection whose statements wait for other processes.
+pub(crate) fn connect_waiting(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect(path)?;
+    connection.busy_timeout(OPEN_TIMEOUT)?;
+    Ok(connection)
+}
+
 /// Sets whether a connection maps the file into memory.
 pub(crate) fn map_file(connection: &Connection, on: bool) -> rusqlite::Result<()> {
     connection.pragma_update(None, "mmap_size", if on { MAPPED_BYTES } else { 0 })
@@ -131,8 +137,7 @@ impl Reader {
         self.connection.busy_timeout(left).map_err(failed)?;
         let before = versions.current();
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = Statements::from_plan(plan);
-        sort_bound::check(self, plan, &statements)?;
+        let statements = sort_bound::lower(self, plan)?;
         let body = read::read_in_transaction(&snapshot, plan, &statements, trace)?;
         // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that
         // version.

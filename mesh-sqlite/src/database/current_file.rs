@@ -25,19 +25,18 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 const HEAVY: usize = 512;
 
 /// An open file: its connections and the answers read from it.
-#[derive(Clone)]
 pub(crate) struct OpenFile {
     pub(crate) pool: Arc<Pool>,
-    pub(crate) cache: Arc<ResponseCache>,
+    pub(crate) cache: ResponseCache,
     /// Whether the last read of a query took too long for a runtime thread.
-    heavy: Arc<Generations<PlanId, bool>>,
+    heavy: Generations<PlanId, bool>,
 }
 
 impl OpenFile {
     fn open(path: &Path, settings: Settings) -> rusqlite::Result<Self> {
         let pool = Arc::new(Pool::open(path, settings)?);
-        let cache = Arc::new(ResponseCache::new(settings.response_cache));
-        Ok(Self { pool, cache, heavy: Arc::new(Generations::new(HEAVY)) })
+        let cache = ResponseCache::new(settings.response_cache);
+        Ok(Self { pool, cache, heavy: Generations::new(HEAVY) })
     }
 
     /// Returns whether reads of a query take long.
