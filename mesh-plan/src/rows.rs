@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::{Node, Plan, Value};
 pub use applied::Applied;
+pub use evaluate::Total;
 pub(crate) use steps::StepCounter;
 pub(crate) use tree::HashKey;
 

@@ -295,22 +295,17 @@ fn same_columns(one: &[String], other: &[String]) -> bool {
 
 /// Gives foreign keys without values the kinds of values of their targets, so that new values refer to records.
 fn adopt_kinds_of_targets(tables: &mut [Table]) {
-    let sampled = |tables: &[Table], table: &str, column: &str| {
-        let table = tables.iter().find(|known| known.name == table)?;
-        table.column(column).map(|column| column.sampled)
-    };
-    for index in 0..tables.len() {
-        let keys = tables.get(index).map(|table| table.foreign_keys.clone()).unwrap_or_default();
-        for ForeignKey { columns, target, target_columns, .. } in keys {
-            let primary = tables.iter().find(|table| table.name == target).map(|table| &table.primary_key);
-            let targets = if target_columns.is_empty() { primary.cloned() } else { Some(target_columns) };
-            for (column, of) in columns.iter().zip(targets.unwrap_or_default()) {
-                let kinds = sampled(tables, &target, &of).unwrap_or_default();
-                let column = tables
-                    .get_mut(index)
-                    .and_then(|table| table.columns.iter_mut().find(|known| known.name == *column));
-                if let Some(column) = column.filter(|column| column.sampled.is_empty()) {
-                    column.sampled = kinds;
+    let known = tables.to_vec();
+    for (table, known_keys) in tables.iter_mut().zip(known.iter().map(|table| &table.foreign_keys)) {
+        for ForeignKey { columns, target, target_columns, .. } in known_keys {
+            let Some(target) = known.iter().find(|known| known.name == *target) else { continue };
+            let targets = if target_columns.is_empty() { &target.primary_key } else { target_columns };
+            for (name, of) in columns.iter().zip(targets) {
+                let mut empty = table.columns.iter_mut().filter(|column| column.sampled.is_empty());
+                if let (Some(column), Some(of)) =
+                    (empty.find(|column| column.name == *name), target.column(of))
+                {
+                    column.sampled = of.sampled;
                 }
             }
         }

@@ -18,8 +18,9 @@ use crate::catalog::{self, indexes};
 use crate::error::OpenError;
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
-use crate::pool::{DEFAULT_TIMEOUT, OPEN_TIMEOUT, Reader, connect, slow_read_thread, thread_connection};
+use crate::pool::{DEFAULT_TIMEOUT, Reader, connect, connect_waiting, slow_read_thread, thread_connection};
 use crate::read::{self, failed, sort_bound};
+use crate::settings::Settings;
 use current_file::{CurrentFile, OpenFile};
 
 /// A SQLite database that is open for reading. Clones share connections and caches.
@@ -29,14 +30,19 @@ pub struct Database {
 }
 
 impl Database {
-    /// The recommended memory for the prepared statements of all threads, in bytes.
-    pub const STATEMENT_CACHE: usize = 32 << 20;
+    /// Opens a file for reading with the default settings, and checks that it is a database.
+    ///
+    /// # Errors
+    /// The file is missing, cannot be read or is not a SQLite database.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::open_with(path, &Settings::default())
+    }
 
     /// Opens a file for reading and checks that it is a database.
     ///
     /// # Errors
     /// The file is missing, cannot be read or is not a SQLite database.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+    pub fn open_with(path: impl AsRef<Path>, settings: &Settings) -> Result<Self, OpenError> {
         let path = path.as_ref();
         // SQLite reports many causes with one message; these are the usual ones.
         if path.is_dir() {
@@ -49,34 +55,8 @@ impl Database {
         if !path.is_file() {
             return Err(OpenError::new(path, "it is not a regular file"));
         }
-        let file = CurrentFile::open(path).map_err(|error| OpenError::new(path, error))?;
+        let file = CurrentFile::open(path, *settings).map_err(|error| OpenError::new(path, error))?;
         Ok(Self { file: Arc::new(file) })
-    }
-
-    /// Sets the size of the response cache in bytes; 0 turns it off. A cached answer is served only while the database
-    /// is unchanged, which is checked for every request. Turn the cache off for databases on network file systems, whose
-    /// clients may see writes of others late.
-    #[must_use]
-    pub fn response_cache(self, bytes: usize) -> Self {
-        self.file.set_cache(bytes);
-        self
-    }
-
-    /// Sets whether the file is mapped into memory, which saves a copy of each page that is read. On by default. If
-    /// another program truncates a mapped file during a read, the process is killed; without the map the read fails.
-    #[must_use]
-    pub fn memory_map(self, on: bool) -> Self {
-        self.file.last().pool.map_files(on);
-        self
-    }
-
-    /// Sets the memory in bytes for the prepared statements of plans on each thread's connection. The default is a
-    /// quarter of [`Database::STATEMENT_CACHE`]; 0 turns the cache off. The setting applies to threads that have not
-    /// read yet.
-    #[must_use]
-    pub fn statement_cache(self, bytes_per_thread: usize) -> Self {
-        self.file.last().pool.set_statement_bytes(bytes_per_thread);
-        self
     }
 
     /// Reads the catalog. `times` names tables and columns that hold times although their declared types do not show it
@@ -86,11 +66,8 @@ impl Database {
     /// The file cannot be read.
     pub fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let path = self.path();
-        let contents = connect(&path).and_then(|mut connection| {
-            // Another server may be changing the journal mode.
-            connection.busy_timeout(OPEN_TIMEOUT)?;
-            catalog::read(&mut connection, times)
-        });
+        // Another server may be changing the journal mode.
+        let contents = connect_waiting(&path).and_then(|mut it| catalog::read(&mut it, times));
         let (catalog, notes) = contents.map_err(|error| OpenError::new(&path, error))?;
         Ok(Contents { catalog, notes })
     }
@@ -139,7 +116,7 @@ impl Database {
     /// # Errors
     /// [`ResolveError::SortTooLarge`], or the database cannot be read.
     pub fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
-        self.with_reader(|reader| sort_bound::check(reader, plan, &Statements::from_plan(plan)))
+        self.with_reader(|reader| sort_bound::lower(reader, plan).map(drop))
     }
 
     /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
@@ -212,13 +189,17 @@ impl OpenFile {
     }
 
     /// Reads on a thread of low priority, which may block until a writer has finished.
-    async fn read_on_thread(&self, plan: Plan, context: Context) -> Result<JsonBody, ResolveError> {
+    async fn read_on_thread(
+        self: &Arc<Self>,
+        plan: Plan,
+        context: Context,
+    ) -> Result<JsonBody, ResolveError> {
         self.version()?;
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let permit = self.pool.slow_reads.take(deadline).await?;
         let mut reader = self.pool.take().map_err(failed)?;
         let _interrupt = reader.interrupt.cancel_on_drop();
-        let file = self.clone();
+        let file = Arc::clone(self);
         let reading = slow_read_thread::run(move || {
             let start = Instant::now();
             let result = reader.read(&plan, deadline, &file.pool.versions, context.trace.as_deref());

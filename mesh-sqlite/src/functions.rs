@@ -5,9 +5,8 @@
 //! sum overflows, even if the total does not.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong};
+use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong, Total};
 use mesh_schema::FieldType;
 use mesh_sql::sqlite::{self, functions};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
@@ -17,8 +16,6 @@ use rusqlite::{Connection, Error, Result};
 use crate::cells::from_sql;
 use crate::pool::interrupt::Interrupt;
 
-/// Steps of matching between two checks of the budget, each about a nanosecond.
-const STEPS_PER_CHECK: usize = 64 * 1_024;
 /// Bytes of a text that are checked for valid encoding in a step.
 const ENCODING_BYTES_PER_STEP: usize = 8;
 
@@ -26,42 +23,20 @@ const ENCODING_BYTES_PER_STEP: usize = 8;
 pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     for (name, ignore_case) in [(functions::LIKE, false), (functions::ILIKE, true)] {
-        let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
+        let work = Arc::clone(interrupt);
         connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case, &work))?;
     }
-    let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
-    connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &work))?;
-    let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
-    connection.create_scalar_function(functions::VALUE, 2, flags, move |call| value(call, &work))?;
-    let work = Work { interrupt: Arc::clone(interrupt), steps: AtomicUsize::new(0) };
-    connection.create_scalar_function(functions::ELEMENT, 1, flags, move |call| element(call, &work))?;
+    let [of_json, of_value, of_element] = [(); 3].map(|()| Arc::clone(interrupt));
+    connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &of_json))?;
+    connection.create_scalar_function(functions::VALUE, 2, flags, move |call| value(call, &of_value))?;
+    connection
+        .create_scalar_function(functions::ELEMENT, 1, flags, move |call| element(call, &of_element))?;
     connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
-}
-
-/// The work of a function on one connection. SQLite counts a call as one step, however long it takes.
-struct Work {
-    interrupt: Arc<Interrupt>,
-    /// The steps of all calls since the last check.
-    steps: AtomicUsize,
-}
-
-impl Work {
-    /// Counts steps, and fails if the budget of the statement is used up.
-    fn spend(&self, steps: usize) -> Result<()> {
-        // A connection is used by one thread at a time, so no addition is lost.
-        let total = self.steps.load(Ordering::Relaxed).saturating_add(steps);
-        if total < STEPS_PER_CHECK {
-            self.steps.store(total, Ordering::Relaxed);
-            return Ok(());
-        }
-        self.steps.store(0, Ordering::Relaxed);
-        self.interrupt.check()
-    }
 }
 
 /// Calls `mesh_like` or `mesh_ilike` with a text and a pattern. The pattern is compiled once for each run of a
 /// statement.
-fn like(call: &Context<'_>, ignore_case: bool, work: &Work) -> Result<Option<bool>> {
+fn like(call: &Context<'_>, ignore_case: bool, work: &Interrupt) -> Result<Option<bool>> {
     let pattern = call.get_or_create_aux(1, |value| -> std::result::Result<Pattern, FromSqlError> {
         let pattern = value.as_str()?;
         Pattern::new(pattern, ignore_case)
@@ -79,7 +54,7 @@ fn like(call: &Context<'_>, ignore_case: bool, work: &Work) -> Result<Option<boo
 
 /// Calls `mesh_json` with a document, a pointer and the name of a type. The pointer is parsed once for each run of a
 /// statement.
-fn json(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
+fn json(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
     let pointer = call.get_or_create_aux(1, |value| -> std::result::Result<JsonPointer, FromSqlError> {
         Ok(JsonPointer::new(value.as_str()?))
     })?;
@@ -88,18 +63,18 @@ fn json(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
 }
 
 /// Calls `mesh_value` with a value and the name of a type.
-fn value(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
+fn value(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
     let ty = call.get_raw(1).as_str().ok().and_then(FieldType::parse);
     Ok(result(mesh_plan::backend::canonical(ty, argument(call, work)?)))
 }
 
 /// Calls `mesh_element` with an element of a list.
-fn element(call: &Context<'_>, work: &Work) -> Result<ToSqlOutput<'static>> {
+fn element(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
     Ok(result(sqlite::element(argument(call, work)?)))
 }
 
 /// Returns the first argument.
-fn argument<'c>(call: &'c Context<'_>, work: &Work) -> Result<mesh_plan::ValueRef<'c>> {
+fn argument<'c>(call: &'c Context<'_>, work: &Interrupt) -> Result<mesh_plan::ValueRef<'c>> {
     let value = from_sql(call.get_raw(0));
     if let mesh_plan::ValueRef::Text(text) = value {
         work.spend(text.len())?;
@@ -123,27 +98,7 @@ fn result(value: mesh_plan::Value) -> ToSqlOutput<'static> {
 pub(crate) const OVERFLOW: &str = "integer overflow";
 
 /// The aggregate function `mesh_sum`.
-pub(crate) struct Sum;
-
-/// The running total. Reals are compensated (Neumaier), as in the built-in `sum`.
-#[derive(Default)]
-pub(crate) struct Total {
-    values: u64,
-    integers: i128,
-    is_real: bool,
-    real: f64,
-    compensation: f64,
-}
-
-impl Total {
-    fn add_real(&mut self, value: f64) {
-        let sum = self.real + value;
-        self.compensation +=
-            if self.real.abs() > value.abs() { (self.real - sum) + value } else { (value - sum) + self.real };
-        self.real = sum;
-        self.is_real = true;
-    }
-}
+struct Sum;
 
 impl Aggregate<Total, ToSqlOutput<'static>> for Sum {
     fn init(&self, _: &mut Context<'_>) -> Result<Total> {
@@ -151,36 +106,12 @@ impl Aggregate<Total, ToSqlOutput<'static>> for Sum {
     }
 
     fn step(&self, call: &mut Context<'_>, total: &mut Total) -> Result<()> {
-        match call.get_raw(0) {
-            ValueRef::Null => return Ok(()),
-            ValueRef::Integer(value) => total.integers += i128::from(value),
-            ValueRef::Real(value) => total.add_real(value),
-            ValueRef::Text(text) | ValueRef::Blob(text) => {
-                let text = String::from_utf8_lossy(text);
-                match text.trim().parse::<i64>() {
-                    Ok(value) => total.integers += i128::from(value),
-                    Err(_) => total.add_real(text.trim().parse().unwrap_or(0.0)),
-                }
-            }
-        }
-        total.values += 1;
+        total.add(&from_sql(call.get_raw(0)).to_value());
         Ok(())
     }
 
     fn finalize(&self, _: &mut Context<'_>, total: Option<Total>) -> Result<ToSqlOutput<'static>> {
-        let mut total = total.unwrap_or_default();
-        let value = if total.values == 0 {
-            Value::Null
-        } else if total.is_real {
-            if total.integers != 0 {
-                total.add_real(total.integers as f64);
-            }
-            let sum = total.real + total.compensation;
-            Value::Real(if sum.is_nan() { total.real } else { sum })
-        } else {
-            let total = i64::try_from(total.integers);
-            Value::Integer(total.map_err(|_| Error::UserFunctionError(OVERFLOW.into()))?)
-        };
-        Ok(ToSqlOutput::Owned(value))
+        let sum = total.unwrap_or_default().sum();
+        sum.map(result).map_err(|_| Error::UserFunctionError(OVERFLOW.into()))
     }
 }

@@ -21,6 +21,7 @@ mod functions;
 mod pool;
 mod read;
 mod response_cache;
+mod settings;
 mod state;
 mod tables;
 #[cfg(test)]
@@ -36,5 +37,6 @@ pub use database::Database;
 pub use error::OpenError;
 pub use pool::thread_connection::before_park;
 pub use rusqlite;
+pub use settings::Settings;
 pub use state::{State, StateError, StateLimits};
 pub use write::Writer;

@@ -7,12 +7,10 @@ pub(crate) mod thread_connection;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_plan::backend::{Trace, Usage};
 use mesh_plan::{JsonBody, Plan, ResolveError};
-use mesh_sql::sqlite::Statements;
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -21,6 +19,7 @@ use crate::file::data_version::{DataVersion, VersionReader};
 use crate::functions::add_functions;
 use crate::read::sort_bound::{self, TableSizes};
 use crate::read::{self, failed};
+use crate::settings::Settings;
 use interrupt::{Budget, Interrupt};
 use slow_read_queue::SlowReadQueue;
 
@@ -30,8 +29,6 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The time limit for waiting for other processes when a file is opened.
 pub(crate) const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The default memory for the prepared statements of a thread's connection, in bytes.
-const STATEMENT_BYTES: usize = 8 << 20;
 /// The length of the file that is mapped into memory, in bytes. Mapping saves a copy of each page that is read.
 const MAPPED_BYTES: i64 = 1 << 40;
 
@@ -40,17 +37,14 @@ pub(crate) struct Pool {
     pub(crate) path: PathBuf,
     pub(crate) slow_reads: Arc<SlowReadQueue>,
     pub(crate) versions: VersionReader,
-    /// Whether connections map the file into memory.
-    mapped: AtomicBool,
-    /// The memory for the prepared statements of a thread's connection, in bytes.
-    statement_bytes: AtomicUsize,
+    pub(crate) settings: Settings,
     idle: Mutex<Vec<Reader>>,
 }
 
 impl Pool {
     /// Opens the file and checks that it can be read.
-    pub(crate) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
-        let first = Reader::open(path, mapped)?;
+    pub(crate) fn open(path: &Path, settings: Settings) -> rusqlite::Result<Self> {
+        let first = Reader::open(path, settings.memory_map)?;
         // Another server may be changing the journal mode.
         first.connection.busy_timeout(OPEN_TIMEOUT)?;
         first.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -59,38 +53,15 @@ impl Pool {
             path: path.to_owned(),
             slow_reads: Arc::new(SlowReadQueue::new()),
             versions: VersionReader::new(path, connect(path)?),
-            mapped: AtomicBool::new(mapped),
-            statement_bytes: AtomicUsize::new(STATEMENT_BYTES),
+            settings,
             idle: Mutex::new(vec![first]),
         })
-    }
-
-    /// Returns whether connections map the file into memory.
-    pub(crate) fn is_mapped(&self) -> bool {
-        self.mapped.load(Ordering::Relaxed)
-    }
-
-    /// Sets whether connections map the file. Idle connections are closed if the setting changes.
-    pub(crate) fn map_files(&self, on: bool) {
-        if self.mapped.swap(on, Ordering::Relaxed) != on {
-            self.idle.lock().clear();
-        }
-    }
-
-    /// Returns the memory that the prepared statements of a thread's connection may take, in bytes.
-    pub(crate) fn statement_bytes(&self) -> usize {
-        self.statement_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Sets the memory of prepared statements for connections that threads open later.
-    pub(crate) fn set_statement_bytes(&self, bytes: usize) {
-        self.statement_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Takes an idle connection, or opens one.
     pub(crate) fn take(&self) -> rusqlite::Result<Reader> {
         let idle = self.idle.lock().pop();
-        idle.map_or_else(|| Reader::open(&self.path, self.is_mapped()), Ok)
+        idle.map_or_else(|| Reader::open(&self.path, self.settings.memory_map), Ok)
     }
 
     /// Returns a connection to the pool. One that is still inside a transaction is closed.
@@ -122,6 +93,13 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(Duration::ZERO)?;
+    Ok(connection)
+}
+
+/// Opens a read-only connection whose statements wait for other processes.
+pub(crate) fn connect_waiting(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect(path)?;
+    connection.busy_timeout(OPEN_TIMEOUT)?;
     Ok(connection)
 }
 
@@ -159,8 +137,7 @@ impl Reader {
         self.connection.busy_timeout(left).map_err(failed)?;
         let before = versions.current();
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = Statements::from_plan(plan);
-        sort_bound::check(self, plan, &statements)?;
+        let statements = sort_bound::lower(self, plan)?;
         let body = read::read_in_transaction(&snapshot, plan, &statements, trace)?;
         // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that
         // version.

@@ -13,7 +13,7 @@ use mesh_plan::{JsonBody, Key, Node, Plan, ResolveError, Value, ValueRef};
 use mesh_schema::TableName;
 use mesh_sql::Statement;
 use mesh_sql::sqlite::{self, NodeRows, Param, Statements};
-use rusqlite::{CachedStatement, Connection, ErrorCode, StatementStatus};
+use rusqlite::{CachedStatement, Connection, ErrorCode, Row, StatementStatus};
 use sea_query::{Asterisk, Expr, Func, Query, SqliteQueryBuilder};
 
 use crate::cells::{Bound, SqliteRow};
@@ -121,6 +121,30 @@ impl<'c> PreparedStatement<'c> {
             }
         }
         Ok(())
+    }
+
+    /// Visits the rows of a run until the visitor stops.
+    fn visit(
+        &mut self,
+        mut visitor: impl FnMut(&Row<'_>) -> Result<Flow, ResolveError>,
+    ) -> Result<(), ResolveError> {
+        let mut rows = self.statement.raw_query();
+        if let Some(cost) = &mut self.cost {
+            cost.begin();
+        }
+        loop {
+            let row = rows.next().map_err(failed)?;
+            if let Some(cost) = &mut self.cost {
+                cost.pause(row.is_some());
+            }
+            let Some(row) = row else { return Ok(()) };
+            if visitor(row)? == Flow::Stop {
+                return Ok(());
+            }
+            if let Some(cost) = &mut self.cost {
+                cost.resume();
+            }
+        }
     }
 
     /// Binds the keys of a parent. Returns whether all have a value.
@@ -255,39 +279,17 @@ impl RowSource for StatementTree<'_> {
         {
             return Ok(());
         }
-        let PreparedStatement { statement, cost, .. } = prepared;
-        let mut rows = statement.raw_query();
-        if let Some(cost) = cost {
-            cost.begin();
-        }
-        loop {
-            let row = rows.next().map_err(failed)?;
-            if let Some(cost) = cost {
-                cost.pause(row.is_some());
-            }
-            let Some(row) = row else { return Ok(()) };
-            if visitor(&SqliteRow::new(row, 0), joins)? == Flow::Stop {
-                return Ok(());
-            }
-            if let Some(cost) = cost {
-                cost.resume();
-            }
-        }
+        prepared.visit(|row| visitor(&SqliteRow::new(row, 0), joins))
     }
 
     fn total(&mut self) -> Result<u64, ResolveError> {
         let missing = || ResolveError::new("the plan has no statement that counts its rows");
-        let PreparedStatement { statement, cost, .. } = &mut **self.total.as_mut().ok_or_else(missing)?;
-        let mut rows = statement.raw_query();
-        if let Some(cost) = cost {
-            cost.begin();
-        }
-        let row = rows.next().map_err(failed)?;
-        if let Some(cost) = cost {
-            cost.pause(row.is_some());
-        }
-        let row = row.ok_or_else(missing)?;
-        row.get::<_, i64>(0).map(i64::unsigned_abs).map_err(failed)
+        let mut total = None;
+        self.total.as_mut().ok_or_else(missing)?.visit(|row| {
+            total = Some(row.get::<_, i64>(0).map_err(failed)?.unsigned_abs());
+            Ok(Flow::Stop)
+        })?;
+        total.ok_or_else(missing)
     }
 }
 
@@ -297,10 +299,7 @@ pub(crate) fn row_count(
     table: &TableName,
     max: u64,
 ) -> rusqlite::Result<Option<u64>> {
-    const IS_TABLE: &str =
-        "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)";
-    let is_table: i64 = connection.query_row(IS_TABLE, [&table.name], |row| row.get(0))?;
-    if is_table == 0 {
+    if !connection.table_exists(Some("main"), table.name.as_str())? {
         return Ok(None);
     }
     let rows = Query::select().expr(Expr::value(1)).from(("main", table.name.clone())).limit(max).take();

@@ -93,6 +93,19 @@ impl State {
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
+
+    /// Runs work that may wait for the disk or other processes, on a thread that may block.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let inner = Arc::clone(&self.inner);
+        let working = tokio::task::spawn_blocking(move || {
+            inner.check_file()?;
+            work(&inner).map_err(StoreError::new)
+        });
+        working.await.map_err(StoreError::new)?
+    }
 }
 
 /// Opens a connection in WAL mode, in which readers never wait.
@@ -102,12 +115,6 @@ fn connect(path: &Path) -> rusqlite::Result<Connection> {
     switch_to_wal(&connection, BUSY_TIMEOUT)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
-}
-
-/// Returns the number that a statement selects.
-fn count(connection: &Connection, sql: &str) -> rusqlite::Result<usize> {
-    let number: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
-    Ok(usize::try_from(number).unwrap_or_default())
 }
 
 impl Inner {
@@ -143,19 +150,6 @@ impl Inner {
     fn check_file(&self) -> Result<(), StoreError> {
         if FileId::from_path(&self.path) == Some(self.id) { Ok(()) } else { Err(StoreError::new(Gone)) }
     }
-}
-
-/// Runs work that may wait for the disk or other processes, on a thread that may block.
-async fn run_blocking<T: Send + 'static>(
-    inner: &Arc<Inner>,
-    work: impl FnOnce(&Inner) -> rusqlite::Result<T> + Send + 'static,
-) -> Result<T, StoreError> {
-    let inner = Arc::clone(inner);
-    let working = tokio::task::spawn_blocking(move || {
-        inner.check_file()?;
-        work(&inner).map_err(StoreError::new)
-    });
-    working.await.map_err(StoreError::new)?
 }
 
 /// The error after the file was replaced or removed. A file that is put back can be used again.

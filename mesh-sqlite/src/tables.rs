@@ -4,7 +4,6 @@
 //! hashing a password. Statements run on a thread that may block, because the tables may be large and have no index.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use mesh_backend::tables::{Cells, TableError, Tables};
 use mesh_backend::transaction::{Failure, Ran};
@@ -13,10 +12,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::cells::{bind, rows};
 use crate::database::Database;
-use crate::pool::connect;
-
-/// The time limit for waiting for a writer in another process.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+use crate::pool::{OPEN_TIMEOUT, connect_waiting};
 
 /// The tables of the file that is at a path.
 pub(crate) struct FileTables {
@@ -29,24 +25,17 @@ impl Database {
     }
 }
 
-/// Opens a file for reading.
-pub(crate) fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let connection = connect(path)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    Ok(connection)
-}
-
 /// Opens a file for writing.
 pub(crate) fn open_for_writing(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.busy_timeout(OPEN_TIMEOUT)?;
     Ok(connection)
 }
 
 /// Returns the names of a table's columns; empty if there is no such table.
 pub(crate) fn columns(path: &Path, table: &str) -> rusqlite::Result<Vec<String>> {
-    let connection = open(path)?;
+    let connection = connect_waiting(path)?;
     let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
     let names = statement.query_map([table], |row| row.get(0))?;
     names.collect()
@@ -60,7 +49,7 @@ impl Tables for FileTables {
     ) -> BoxFuture<'a, Result<Vec<Cells>, TableError>> {
         let (path, sql, params) = (self.path.clone(), sql.to_owned(), params.to_vec());
         Box::pin(run(move || {
-            let connection = open(&path)?;
+            let connection = connect_waiting(&path)?;
             let mut statement = connection.prepare(&sql)?;
             bind(&mut statement, params.iter().map(Some))?;
             rows(&mut statement)

@@ -18,7 +18,7 @@ use mesh_plan::{Context, Mesh, Plan, Request, ResolveError};
 use mesh_ql::Format;
 use rusqlite::Connection;
 
-use super::Database;
+use super::{Database, Settings};
 
 /// A database file in a temporary folder, which is removed at the end.
 pub(crate) struct File(PathBuf);
@@ -51,7 +51,14 @@ impl File {
     }
 
     pub(crate) fn database(&self) -> Database {
-        Database::open(&self.path()).unwrap()
+        self.open(|_| ())
+    }
+
+    /// Opens the database with changed settings.
+    pub(crate) fn open(&self, change: impl FnOnce(&mut Settings)) -> Database {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        Database::open_with(self.path(), &settings).unwrap()
     }
 
     pub(crate) fn mesh(&self) -> Mesh {
@@ -116,7 +123,7 @@ async fn heavy_and_light_reads_share_connections() {
 #[tokio::test]
 async fn a_query_that_was_slow_once_is_light_again() {
     let file = File::new(ROWS);
-    let database = file.database().response_cache(0);
+    let database = file.open(|settings| settings.response_cache = 0);
     let mesh = mesh(&database);
     let once = plan(&mesh, "{ t id }");
     database.file.last().mark(once.id(), true);

@@ -51,7 +51,7 @@ impl Database {
     /// The file or its folder cannot be written.
     pub fn writer(&self) -> Result<Writer, OpenError> {
         let path = &self.path();
-        let connection = WriteConnection::open(path, self.file.last().pool.is_mapped())
+        let connection = WriteConnection::open(path, self.file.last().pool.settings.memory_map)
             .map_err(|error| OpenError::new(path, format!("it cannot be written to: {error}")))?;
         let connection = Arc::new(Mutex::new(connection));
         let other = Arc::downgrade(&connection);

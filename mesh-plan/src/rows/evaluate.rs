@@ -5,6 +5,7 @@ mod order;
 mod predicate;
 mod records;
 
+pub use group::Total;
 pub(super) use records::{Records, Row};
 
 use super::StepCounter;

@@ -11,15 +11,12 @@ pub(crate) fn has_index(
     table: &TableName,
     columns: &[String],
 ) -> rusqlite::Result<Option<bool>> {
-    const IS_TABLE: &str =
-        "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND lower(name) = lower(?1)";
     // A primary key of one integer has no index of its own.
     const INDEXED: &str = "SELECT '', pk, name FROM pragma_table_info(?1, 'main') WHERE pk > 0
         UNION ALL SELECT indexes.name, columns.seqno, columns.name
         FROM pragma_index_list(?1, 'main') AS indexes, pragma_index_info(indexes.name, 'main') AS columns
         WHERE NOT indexes.partial ORDER BY 1, 2";
-    let is_table: i64 = connection.query_row(IS_TABLE, [&table.name], |row| row.get(0))?;
-    if is_table == 0 {
+    if !connection.table_exists(Some("main"), table.name.as_str())? {
         return Ok(None);
     }
     let mut indexes: BTreeMap<String, Vec<Option<String>>> = BTreeMap::new();

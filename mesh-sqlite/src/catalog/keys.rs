@@ -12,11 +12,12 @@ pub(super) struct Indexes {
     pub(super) for_primary_key: bool,
 }
 
-/// SQLite lists the newest index first. A term that is an expression has no name.
+/// SQLite lists the newest index first.
 const UNIQUE: &str = "\
-    SELECT list.seq, list.origin = 'pk', list.partial, term.name \
-    FROM pragma_index_list(?1, 'main') AS list, pragma_index_info(list.name, 'main') AS term \
-    WHERE list.\"unique\" ORDER BY list.seq DESC, term.seqno";
+    SELECT name, origin = 'pk' FROM pragma_index_list(?1, 'main') WHERE \"unique\" AND NOT partial ORDER BY seq DESC";
+
+/// A term that is an expression has no name.
+const TERMS: &str = "SELECT name FROM pragma_index_info(?1, 'main') ORDER BY seqno";
 
 /// SQLite lists the last declared key first.
 const FOREIGN_KEYS: &str = "\
@@ -25,26 +26,18 @@ const FOREIGN_KEYS: &str = "\
 /// Reads the unique indexes of a table.
 pub(super) fn indexes(connection: &Connection, table: &str) -> Result<Indexes, Error> {
     let mut statement = connection.prepare_cached(UNIQUE)?;
+    let mut terms = connection.prepare_cached(TERMS)?;
     let mut rows = statement.query([table])?;
     let mut found = Indexes::default();
-    let mut sets: Vec<(i64, Option<Vec<String>>)> = Vec::new();
     while let Some(row) = rows.next()? {
         if row.get(1)? {
             found.for_primary_key = true;
             continue;
         }
-        let (index, partial, name): (i64, bool, Option<String>) = (row.get(0)?, row.get(2)?, row.get(3)?);
-        let name = name.filter(|_| !partial);
-        match sets.last_mut() {
-            Some((last, set)) if *last == index => match (set.as_mut(), name) {
-                (Some(names), Some(name)) => names.push(name),
-                _ => *set = None,
-            },
-            _ => sets.push((index, name.map(|name| vec![name]))),
-        }
-    }
-    for set in sets.into_iter().filter_map(|(_, set)| set) {
-        if !found.unique.contains(&set) {
+        let names = terms.query_map([row.get::<_, String>(0)?], |row| row.get(0))?;
+        if let Some(set) = names.collect::<Result<Option<Vec<String>>, Error>>()?
+            && !found.unique.contains(&set)
+        {
             found.unique.push(set);
         }
     }
@@ -54,25 +47,24 @@ pub(super) fn indexes(connection: &Connection, table: &str) -> Result<Indexes, E
 /// Reads the foreign keys of a table, in the order of their declaration.
 pub(super) fn foreign_keys(connection: &Connection, table: &str) -> Result<Vec<ForeignKey>, Error> {
     let mut statement = connection.prepare_cached(FOREIGN_KEYS)?;
-    let mut rows = statement.query([table])?;
+    let rows = statement.query_map([table], |row| {
+        let foreign_key = ForeignKey {
+            columns: vec![row.get(2)?],
+            target: row.get(1)?,
+            target_columns: row.get::<_, Option<String>>(3)?.into_iter().collect(),
+            ..ForeignKey::default()
+        };
+        Ok((row.get::<_, i64>(0)?, foreign_key))
+    })?;
     let mut found: Vec<(i64, ForeignKey)> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (id, column, target_column): (i64, String, Option<String>) =
-            (row.get(0)?, row.get(2)?, row.get(3)?);
-        match found.last_mut() {
-            Some((last, foreign_key)) if *last == id => {
-                foreign_key.columns.push(column);
-                foreign_key.target_columns.extend(target_column);
+    for row in rows {
+        let (id, part) = row?;
+        match found.last_mut().filter(|(last, _)| *last == id) {
+            Some((_, foreign_key)) => {
+                foreign_key.columns.extend(part.columns);
+                foreign_key.target_columns.extend(part.target_columns);
             }
-            _ => {
-                let foreign_key = ForeignKey {
-                    columns: vec![column],
-                    target: row.get(1)?,
-                    target_columns: target_column.into_iter().collect(),
-                    ..ForeignKey::default()
-                };
-                found.push((id, foreign_key));
-            }
+            None => found.push((id, part)),
         }
     }
     Ok(found.into_iter().map(|(_, foreign_key)| foreign_key).collect())

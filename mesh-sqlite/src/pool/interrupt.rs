@@ -1,6 +1,7 @@
 //! The budget of reads and writes in steps and time, checked while SQLite runs.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,8 @@ use rusqlite::{Connection, ffi};
 
 /// Steps of SQLite's virtual machine between two checks of the budget, about ten microseconds.
 const STEPS_PER_CHECK: i32 = 1_000;
+/// Steps of a function between two checks.
+const FUNCTION_STEPS_PER_CHECK: usize = 64 * 1_024;
 /// The number of checks from which a read is slow.
 const LIGHT_CHECKS: u32 = 20;
 /// The time from which a read is slow.
@@ -21,8 +24,6 @@ const TURN: u32 = 20;
 pub(crate) struct Budget {
     /// The maximum number of checks. The number of steps between two checks is constant.
     pub(crate) checks: Option<u32>,
-    /// A time limit that starts at the first check. Most reads end before that, without reading the clock.
-    pub(crate) time: Option<Duration>,
     pub(crate) deadline: Option<Instant>,
     /// Whether the thread yields to others regularly. A thread of low priority that does not yield runs for several
     /// milliseconds while light reads wait, and then waits sixty times as long itself, past its deadline.
@@ -42,8 +43,8 @@ impl Budget {
     /// Returns the budget of a read on the calling thread: one or two milliseconds of work, while most reads take a
     /// fraction of that. A read that exceeds it is slow. The budget counts checks between steps of SQLite, because on a
     /// busy machine every read takes long; the time limit only bounds slow steps.
-    pub(crate) const fn light() -> Self {
-        Self { checks: Some(LIGHT_CHECKS), time: Some(LIGHT_TIME), deadline: None, yields: false }
+    pub(crate) fn light() -> Self {
+        Self { checks: Some(LIGHT_CHECKS), ..Self::until(Instant::now() + LIGHT_TIME) }
     }
 }
 
@@ -51,6 +52,8 @@ impl Budget {
 #[derive(Debug, Default)]
 pub(crate) struct Interrupt {
     state: Mutex<RunState>,
+    /// The steps of functions since the last check.
+    steps: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
@@ -80,6 +83,16 @@ impl Interrupt {
         };
         connection.progress_handler(STEPS_PER_CHECK, Some(is_over))?;
         Ok(interrupt)
+    }
+
+    /// Counts steps of a function that runs inside a statement, each about a nanosecond, since SQLite counts a call as one step,
+    /// however long it takes. Fails if the statement has to stop.
+    pub(crate) fn spend(&self, steps: usize) -> rusqlite::Result<()> {
+        // A connection is used by one thread at a time, so no addition is lost.
+        let total = self.steps.load(Ordering::Relaxed).saturating_add(steps);
+        let is_due = total >= FUNCTION_STEPS_PER_CHECK;
+        self.steps.store(if is_due { 0 } else { total }, Ordering::Relaxed);
+        if is_due { self.check() } else { Ok(()) }
     }
 
     /// Counts a check of a function that runs inside a statement, and fails with SQLite's error for interrupted
@@ -121,11 +134,7 @@ impl RunState {
             let Some(left) = checks.checked_sub(1) else { return true };
             *checks = left;
         }
-        let now = Instant::now();
-        if let Some(time) = budget.time.take() {
-            budget.deadline = Some(now + time);
-        }
-        budget.deadline.is_some_and(|deadline| now >= deadline) || self.cancelled == Some(self.run)
+        budget.deadline.is_some_and(|deadline| Instant::now() >= deadline) || self.cancelled == Some(self.run)
     }
 }
 

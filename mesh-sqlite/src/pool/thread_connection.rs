@@ -10,7 +10,6 @@ use std::sync::{Arc, Weak};
 
 use mesh_plan::backend::{LocalGenerations, PlanId};
 use mesh_plan::{JsonBody, Plan, ResolveError};
-use mesh_sql::sqlite::Statements;
 use rusqlite::{Connection, Statement};
 use self_cell::self_cell;
 
@@ -54,8 +53,7 @@ impl<'c> PreparedPlans<'c> {
         if let Some(statements) = self.plans.get_mut(plan.id()) {
             return statements.run(plan);
         }
-        let lowered = Statements::from_plan(plan);
-        sort_bound::check(reader, plan, &lowered)?;
+        let lowered = sort_bound::lower(reader, plan)?;
         let mut statements = StatementTree::prepare(&reader.connection, &lowered).map_err(failed)?;
         let read = statements.run(plan);
         let bytes = statements.bytes();
@@ -116,8 +114,8 @@ impl ThreadConnection {
             connections.retain(|connection| connection.pool.strong_count() > 0)
         });
         let connection =
-            ConnectionWithPlans::try_new(Reader::open(&pool.path, pool.is_mapped())?, |reader| {
-                PreparedPlans::new(&reader.connection, pool.statement_bytes())
+            ConnectionWithPlans::try_new(Reader::open(&pool.path, pool.settings.memory_map)?, |reader| {
+                PreparedPlans::new(&reader.connection, pool.settings.statement_cache)
             })?;
         Ok(Self { pool: Arc::downgrade(pool), connection, snapshot: None })
     }
@@ -169,7 +167,7 @@ impl ThreadConnection {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use mesh_plan::Request;
     use mesh_ql::Format;
@@ -189,10 +187,10 @@ mod tests {
     fn read_many(bytes: usize, count: usize) -> (usize, usize) {
         let file =
             File::new("CREATE TABLE t (id INTEGER PRIMARY KEY, parent_id INTEGER REFERENCES t (id), n TEXT)");
-        let database = file.database().statement_cache(bytes);
+        let database = file.open(|settings| settings.statement_cache = bytes);
         let mesh = mesh(&database);
         let pool = &database.file.last().pool;
-        let budget = || Budget { time: Some(Duration::from_secs(60)), ..Budget::default() };
+        let budget = || Budget::until(Instant::now() + Duration::from_secs(60));
         for number in 0..count {
             let nested = format!("parent {{ id {} }}", "n ".repeat(number));
             let plan = mesh.plan(&Request::collection(Format::Ql, &format!("{{ t id {nested} }}"))).unwrap();

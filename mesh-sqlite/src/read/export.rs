@@ -1,10 +1,10 @@
 //! Exports: the rows of a plan, sent while they are read. `SPEC §16`
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use mesh_plan::backend::ExportWriter;
 use mesh_plan::{Context, Export, Plan, ResolveError};
-use mesh_sql::sqlite::Statements;
 use tokio::runtime::Handle;
 
 use super::{StatementTree, failed, sort_bound};
@@ -16,7 +16,7 @@ impl OpenFile {
     /// Exports a plan on a thread of low priority, with a separate connection. An export does not count as a slow read,
     /// because its duration depends on its client.
     pub(crate) async fn export(
-        &self,
+        self: &Arc<Self>,
         plan: Plan,
         context: &Context,
         export: Export,
@@ -24,7 +24,7 @@ impl OpenFile {
         let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
         let mut reader = self.pool.take().map_err(failed)?;
         let _interrupt = reader.interrupt.cancel_on_drop();
-        let (file, runtime) = (self.clone(), Handle::current());
+        let (file, runtime) = (Arc::clone(self), Handle::current());
         let exporting = slow_read_thread::run(move || {
             let result = reader.export(&plan, deadline, export, &runtime);
             file.pool.release(reader);
@@ -47,8 +47,7 @@ impl Reader {
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = Statements::from_plan(plan);
-        sort_bound::check(self, plan, &statements)?;
+        let statements = sort_bound::lower(self, plan)?;
         let mut tree = StatementTree::prepare(&snapshot, &statements).map_err(failed)?;
         tree.bind(plan).map_err(failed)?;
         let mut writer = ExportWriter::new(plan, export.format);

@@ -26,12 +26,13 @@ const SIZE_AGE: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct TableSizes(RefCell<HashMap<TableName, (Instant, u64)>>);
 
-/// Refuses a plan that scans more rows than its bound allows to sort by values of related records.
-pub(crate) fn check(reader: &Reader, plan: &Plan, statements: &Statements) -> Result<(), ResolveError> {
-    match plan.related_sort_rows() {
-        Some(bound) => check_node(reader, plan.node(), statements, bound),
-        None => Ok(()),
+/// Lowers a plan. Refuses one that scans more rows than its bound allows to sort by values of related records.
+pub(crate) fn lower(reader: &Reader, plan: &Plan) -> Result<Statements, ResolveError> {
+    let statements = Statements::from_plan(plan);
+    if let Some(bound) = plan.related_sort_rows() {
+        check_node(reader, plan.node(), &statements, bound)?;
     }
+    Ok(statements)
 }
 
 /// Checks a node and those below it. The recursion is as deep as the query, whose depth is bounded.

@@ -14,7 +14,7 @@ use mesh_integrity::{
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::sessions::to_sql_time;
-use super::{BoxError, Inner, State, run_blocking};
+use super::{BoxError, Inner, State};
 use crate::file::beside;
 
 const MARK: &str = "SELECT time FROM nonce_mark";
@@ -47,15 +47,6 @@ impl Presence {
         let is_alone = self.0.try_lock().is_ok();
         // The attempt may have released the lock.
         self.0.lock_shared().is_ok() && is_alone
-    }
-}
-
-impl State {
-    async fn run<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Inner) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, StoreError> {
-        run_blocking(&self.inner, work).await
     }
 }
 

@@ -4,10 +4,12 @@ use mesh_plan::{BoxFuture, ParamDeclarations, PersistedQuery, QueryId, QueryStor
 use mesh_ql::Format;
 use rusqlite::{OptionalExtension as _, Row, TransactionBehavior, params};
 
-use super::{Inner, State, count, run_blocking};
+use super::{Inner, State};
 
-const COUNT: &str = "SELECT count(*) FROM query";
-const BYTES: &str = "SELECT coalesce(sum(bytes), 0) FROM query";
+/// Deletes the oldest queries beyond a number of queries and a number of bytes of their texts.
+const TRIM: &str = "DELETE FROM query WHERE number IN (
+    SELECT number FROM (SELECT number, row_number() OVER newest AS place, sum(bytes) OVER newest AS total
+        FROM query WINDOW newest AS (ORDER BY number DESC)) WHERE place > ?1 OR total > ?2)";
 
 impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
@@ -18,7 +20,7 @@ impl QueryStore for State {
     fn save<'a>(&'a self, query: &'a PersistedQuery) -> BoxFuture<'a, Result<(), QueryStoreError>> {
         Box::pin(async move {
             let query = query.clone();
-            let saving = run_blocking(&self.inner, move |inner| inner.save_query(&query));
+            let saving = self.run(move |inner| inner.save_query(&query));
             saving.await.map_err(QueryStoreError::new)
         })
     }
@@ -53,12 +55,8 @@ impl Inner {
             "INSERT OR REPLACE INTO query (id, bytes, format, text, params) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![query.id().as_bytes().as_slice(), bytes, query.format().name(), query.text(), declared],
         )?;
-        while count(&change, COUNT)? > self.limits.queries || count(&change, BYTES)? > self.limits.query_bytes
-        {
-            if change.execute("DELETE FROM query WHERE number = (SELECT min(number) FROM query)", [])? == 0 {
-                break;
-            }
-        }
+        let limits = [self.limits.queries, self.limits.query_bytes];
+        change.execute(TRIM, limits.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX)))?;
         change.commit()
     }
 }

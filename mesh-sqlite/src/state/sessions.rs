@@ -10,12 +10,13 @@ use futures_util::future::Either;
 use mesh_integrity::{MaybeReady, RevocationStore, SessionId, StoreError};
 use rusqlite::params;
 
-use super::{Inner, State, count, run_blocking};
+use super::{Inner, State};
 use crate::file::beside;
 
 /// The interval between deletions of expired entries, in milliseconds.
 const SWEEP_EVERY: u64 = 30_000;
 
+const COUNT: &str = "SELECT count(*) FROM revocation";
 const REVOKE: &str = "INSERT OR REPLACE INTO revocation (session, until) VALUES (?1, ?2)";
 
 impl RevocationStore for State {
@@ -34,8 +35,7 @@ impl RevocationStore for State {
         now: u64,
     ) -> MaybeReady<'_, Result<(), StoreError>> {
         Either::Right(Box::pin(async move {
-            let revoking = run_blocking(&self.inner, move |inner| inner.revoke(session, expires_at, now));
-            if !revoking.await? {
+            if !self.run(move |inner| inner.revoke(session, expires_at, now)).await? {
                 return Err(StoreError::Full);
             }
             self.inner.signal_earlier_servers().map_err(StoreError::new)
@@ -46,11 +46,9 @@ impl RevocationStore for State {
 impl State {
     pub(super) fn sweep_when_due(&self, now: u64) {
         let due = self.inner.next_sweep.load(Ordering::Relaxed);
-        let next = now.saturating_add(SWEEP_EVERY);
-        let exchange = |due| {
-            self.inner.next_sweep.compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-        };
-        if now >= due && exchange(due) {
+        if now >= due {
+            // Two deletions at once do no harm.
+            self.inner.next_sweep.store(now.saturating_add(SWEEP_EVERY), Ordering::Relaxed);
             let inner = Arc::clone(&self.inner);
             // No request waits for the deletion. If it fails, the next one may succeed.
             drop(tokio::task::spawn_blocking(move || {
@@ -67,7 +65,8 @@ impl Inner {
     fn revoke(&self, session: SessionId, expires_at: u64, now: u64) -> rusqlite::Result<bool> {
         let durable = self.durable.lock();
         durable.prepare_cached("DELETE FROM revocation WHERE until <= ?1")?.execute([to_sql_time(now)])?;
-        if count(&durable, "SELECT count(*) FROM revocation")? >= self.limits.revocations {
+        let count: i64 = durable.prepare_cached(COUNT)?.query_row([], |row| row.get(0))?;
+        if count >= i64::try_from(self.limits.revocations).unwrap_or(i64::MAX) {
             return Ok(false);
         }
         durable.prepare_cached(REVOKE)?.execute(params![session.0.as_slice(), to_sql_time(expires_at)])?;

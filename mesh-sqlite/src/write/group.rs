@@ -25,9 +25,6 @@ use crate::pool::interrupt::Budget;
 const MAX_GROUP_SIZE: usize = 64;
 /// The time for which a transaction accepts further scripts.
 const ACCEPT_TIME: Duration = Duration::from_millis(2);
-/// The budget of a script in a shared transaction, while earlier ones wait for the commit: a few milliseconds, like a read on
-/// a thread of the runtime.
-const SHARED_BUDGET: Budget = Budget::light();
 
 impl WriteConnection {
     /// Runs a script and those that wait behind it in one transaction.
@@ -49,7 +46,8 @@ impl WriteConnection {
                 result => group.push((job, result.map_err(Failure::into_error))),
             }
             if !self.has_ended() && group.len() < MAX_GROUP_SIZE && begun.elapsed() < ACCEPT_TIME {
-                next = next_job(waiting).map(|job| (SHARED_BUDGET, job));
+                // The scripts before it wait for the commit.
+                next = next_job(waiting).map(|job| (Budget::light(), job));
             }
         }
         if !self.has_ended() && self.commit_all(&group) {

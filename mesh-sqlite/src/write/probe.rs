@@ -2,12 +2,10 @@
 
 use mesh_schema::Schema;
 use mesh_sql::sqlite;
-use rusqlite::{Connection, OpenFlags};
 
 use crate::database::Database;
 use crate::error::OpenError;
-use crate::functions::add_functions;
-use crate::pool::interrupt::Interrupt;
+use crate::pool::Reader;
 
 impl Database {
     /// Returns notes about writes that the schema permits and the database would refuse, for example because a foreign key
@@ -21,8 +19,13 @@ impl Database {
             return Ok(Vec::new());
         }
         let path = self.path();
-        let connection = open(&path).map_err(|error| OpenError::new(&path, error.to_string()))?;
-        let refusal = |sql: &str| connection.prepare(sql).err().map(|error| error.to_string());
+        // Statements are prepared like writes, but not run.
+        let opened = Reader::open(&path, false).and_then(|reader| {
+            reader.connection.pragma_update(None, "foreign_keys", true)?;
+            Ok(reader)
+        });
+        let reader = opened.map_err(|error| OpenError::new(&path, error.to_string()))?;
+        let refusal = |sql: &str| reader.connection.prepare(sql).err().map(|error| error.to_string());
         let note = |probe: &mesh_sql::WriteProbe| {
             let cause = refusal(&probe.sql)?;
             let refused = probe.fields.iter().filter(|(_, sql)| refusal(sql).is_some());
@@ -30,14 +33,4 @@ impl Database {
         };
         Ok(probes.iter().filter_map(note).collect())
     }
-}
-
-/// Opens a connection like those for writes, which prepares statements but cannot run them.
-fn open(path: &std::path::Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
-    let interrupt = Interrupt::new(&mut connection)?;
-    add_functions(&connection, &interrupt)?;
-    Ok(connection)
 }

@@ -4,7 +4,7 @@
 use mesh_backend::transaction::{Errors, Failure, Fault, Ran, Retry, Transaction};
 use mesh_plan::backend::{ScriptError, ScriptStep, StepResult};
 use mesh_plan::{Action, JsonBody, Key, Mutation, Plan, ResolveError, Rule, Subject, WriteError};
-use mesh_sql::sqlite::{self, Param, Statements};
+use mesh_sql::sqlite::{self, Param};
 use mesh_sql::{Statement, Step};
 use rusqlite::{Error, ErrorCode, ffi};
 
@@ -110,7 +110,7 @@ impl Transaction for WriteConnection {
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         let all = plan.for_records(ids);
-        let statements = self.lower(&all).map_err(read_failure)?;
+        let statements = sort_bound::lower(&self.reader, &all).map_err(read_failure)?;
         let tree = StatementTree::prepare(&self.reader.connection, &statements);
         tree.map_err(failed).and_then(|mut tree| tree.run_records(&all, ids)).map_err(read_failure)
     }
@@ -152,7 +152,7 @@ impl WriteConnection {
         let statements = match self.replies.get_mut(plan.id()) {
             Some(statements) => &*statements,
             None => {
-                lowered = self.lower(plan)?;
+                lowered = sort_bound::lower(&self.reader, plan)?;
                 if lowered.iter().all(|statement| statement.sql.len() <= CACHED_TEXT) {
                     self.replies.insert(plan.id().clone(), lowered.clone(), 1);
                 }
@@ -160,12 +160,6 @@ impl WriteConnection {
             }
         };
         StatementTree::prepare(&self.reader.connection, statements).map_err(failed)?.run(plan)
-    }
-
-    fn lower(&self, plan: &Plan) -> Result<Statements, ResolveError> {
-        let statements = Statements::from_plan(plan);
-        sort_bound::check(&self.reader, plan, &statements)?;
-        Ok(statements)
     }
 
     /// Converts the error of a commit, which reports a deferred constraint. The cause is the first write that refers to

@@ -74,10 +74,15 @@ fn compute(
         values.sort_by(by_order);
         values.dedup_by(|left, right| by_order(left, right).is_eq());
     }
+    let total = || {
+        let mut total = Total::default();
+        values.iter().for_each(|value| total.add(value));
+        total
+    };
     Ok(match aggregate.function {
         AggregateFn::Count => count(values.len()),
-        AggregateFn::Sum => Total::new(&values).sum()?,
-        AggregateFn::Avg => Total::new(&values).average(),
+        AggregateFn::Sum => total().sum()?,
+        AggregateFn::Avg => total().average(),
         AggregateFn::Min => values.into_iter().min_by(by_order).cloned().unwrap_or_default(),
         AggregateFn::Max => values.into_iter().max_by(by_order).cloned().unwrap_or_default(),
     })
@@ -89,8 +94,8 @@ fn count(rows: usize) -> Value {
 
 /// A sum of values: exact for integers; for reals with compensation for rounding errors (Neumaier), so that the order of
 /// the rows hardly matters.
-#[derive(Default)]
-struct Total {
+#[derive(Debug, Default)]
+pub struct Total {
     count: usize,
     has_real: bool,
     integers: i128,
@@ -99,25 +104,26 @@ struct Total {
 }
 
 impl Total {
-    fn new(values: &[&Value]) -> Self {
-        let mut total = Self { count: values.len(), ..Self::default() };
-        for value in values {
-            match addend(value) {
-                Number::Integer(value) => {
-                    total.integers += i128::from(value);
-                    total.add(value as f64);
-                }
-                Number::Real(value) => {
-                    total.has_real = true;
-                    total.add(value);
-                }
+    /// Adds a value. The text of a number counts as that number, anything else as 0, and NULL does not count.
+    pub fn add(&mut self, value: &Value) {
+        if *value == Value::Null {
+            return;
+        }
+        self.count += 1;
+        match addend(value) {
+            Number::Integer(value) => {
+                self.integers += i128::from(value);
+                self.add_real(value as f64);
+            }
+            Number::Real(value) => {
+                self.has_real = true;
+                self.add_real(value);
             }
         }
-        total
     }
 
     /// Adds a real. The smaller of two numbers loses digits in their sum.
-    fn add(&mut self, value: f64) {
+    fn add_real(&mut self, value: f64) {
         let sum = self.reals + value;
         self.compensation += if self.reals.abs() > value.abs() {
             (self.reals - sum) + value
@@ -131,7 +137,11 @@ impl Total {
         if self.compensation.is_finite() { self.reals + self.compensation } else { self.reals }
     }
 
-    fn sum(&self) -> Result<Value, ResolveError> {
+    /// Returns the sum; NULL if no value was added.
+    ///
+    /// # Errors
+    /// [`ResolveError::SumOverflow`] for integers.
+    pub fn sum(&self) -> Result<Value, ResolveError> {
         match (self.count, self.has_real) {
             (0, _) => Ok(Value::Null),
             (_, true) => Ok(real_or_null(self.real())),

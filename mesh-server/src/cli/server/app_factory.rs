@@ -60,14 +60,7 @@ pub(crate) struct AppFactory {
 
 impl AppFactory {
     /// Opens everything that the settings turn on.
-    pub(crate) async fn open(config: &Config, mut database: Option<Database>) -> Result<Self, Failure> {
-        if let Some(Database::Sqlite(sqlite)) = database {
-            let sqlite = sqlite
-                .response_cache(config.cache.responses)
-                .statement_cache(config.cache.statements / config.thread_count())
-                .memory_map(config.sqlite.mmap);
-            database = Some(Database::Sqlite(sqlite));
-        }
+    pub(crate) async fn open(config: &Config, database: Option<Database>) -> Result<Self, Failure> {
         let writes = config.mutations.enabled || config.uploads.enabled;
         let writer = database.as_ref().filter(|_| writes).map(Database::writer).transpose()?;
         let secret = secret(config)?;

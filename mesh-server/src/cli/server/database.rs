@@ -49,7 +49,9 @@ impl Database {
         }
         block_on(async {
             let database = match url {
-                DatabaseUrl::Sqlite(path) => Self::Sqlite(mesh_sqlite::Database::open(&path)?),
+                DatabaseUrl::Sqlite(path) => {
+                    Self::Sqlite(mesh_sqlite::Database::open_with(&path, &sqlite_settings(config))?)
+                }
                 DatabaseUrl::Postgres(url) => {
                     Self::Postgres(mesh_postgres::Database::connect(&url, &postgres_settings(config)).await?)
                 }
@@ -254,6 +256,15 @@ fn refuse_postgres_settings(config: &Config) -> Result<(), Failure> {
     let faults: Vec<_> =
         written.map(|(setting, _)| format!("'{setting}' applies only to PostgreSQL")).collect();
     if faults.is_empty() { Ok(()) } else { Err(Failure::from_faults(faults)) }
+}
+
+/// Returns the settings of a SQLite file.
+fn sqlite_settings(config: &Config) -> mesh_sqlite::Settings {
+    let mut settings = mesh_sqlite::Settings::default();
+    settings.response_cache = config.cache.responses;
+    settings.statement_cache = config.cache.statements / config.thread_count();
+    settings.memory_map = config.sqlite.mmap;
+    settings
 }
 
 /// Returns the settings of connections to PostgreSQL.
