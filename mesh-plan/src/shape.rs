@@ -14,7 +14,6 @@ mod scalar;
 mod tests;
 
 use bytes::Bytes;
-use mesh_schema::FieldType;
 
 use crate::plan::cursor::CursorValues;
 use crate::plan::{Node, Output, Page, Plan, Target, TemplatePiece};
@@ -140,7 +139,7 @@ impl Plan {
             last.clear();
             for column in node.order.iter().filter_map(|key| key.column) {
                 let key = row.sort_value(column);
-                shaper.check_cell(Some(FieldType::Binary), key)?;
+                shaper.check_cell(key)?;
                 last.push(key);
             }
             if first.is_none() {
@@ -265,10 +264,9 @@ impl<'p> Shaper<'p> {
 
     /// Refuses text or bytes that would make the response too long, before they are written.
     #[inline]
-    fn check_cell(&self, ty: Option<FieldType>, cell: ValueRef<'_>) -> Result<(), ResolveError> {
+    fn check_cell(&self, cell: ValueRef<'_>) -> Result<(), ResolveError> {
         let (ValueRef::Text(bytes) | ValueRef::Bytes(bytes)) = cell else { return Ok(()) };
-        let room = self.bytes_max.saturating_sub(self.out.len());
-        if bytes.len().saturating_mul(json::LONGEST_ESCAPE) > room && scalar::least_length(ty, cell) > room {
+        if bytes.len() > self.bytes_max.saturating_sub(self.out.len()) {
             return Err(self.too_many_bytes());
         }
         Ok(())
@@ -337,7 +335,7 @@ impl<'p> Shaper<'p> {
                     let known = node.columns.get(*column);
                     let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
                     let cell = row.cell(*column);
-                    self.check_cell(ty, cell)?;
+                    self.check_cell(cell)?;
                     scalar::write(&mut self.out, ty, form, cell);
                 }
                 Output::Join { key, join } => {
@@ -370,7 +368,7 @@ impl<'p> Shaper<'p> {
     ) -> Result<(), ResolveError> {
         if let [TemplatePiece::Code { function, columns }] = template {
             let value = function.call(&ComputedInputs::new(row, function, columns));
-            self.check_cell(None, value.as_ref())?;
+            self.check_cell(value.as_ref())?;
             scalar::write(&mut self.out, None, None, value.as_ref());
             return Ok(());
         }
@@ -382,12 +380,12 @@ impl<'p> Shaper<'p> {
                     let known = node.columns.get(*column);
                     let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
                     let cell = row.cell(*column);
-                    self.check_cell(ty, cell)?;
+                    self.check_cell(cell)?;
                     write_text(&mut text, ty, form, cell);
                 }
                 TemplatePiece::Code { .. } => {}
             }
-            self.check_cell(None, ValueRef::Text(&text))?;
+            self.check_cell(ValueRef::Text(&text))?;
         }
         json::write_bytes(&mut self.out, &text);
         Ok(())
