@@ -26,12 +26,8 @@ pub(crate) use scalar::write_text;
 /// Bounds of the memory in bytes that is reserved for a response.
 const SIZE_MIN: usize = 512;
 const SIZE_MAX: usize = 64 * 1_024;
-/// The size in bytes from which a response is large. A large response reserves the maximum at once: pages that are not
-/// written take no memory, whereas growing the buffer would briefly keep several copies. The unused rest is released at the
-/// end, since the response may wait for its reader for a long time.
+/// The size in bytes from which the unused room of a response is released, since it may wait for its reader for a long time.
 const SIZE_LARGE: usize = 1_024 * 1_024;
-/// The largest number of bytes that is reserved for a large response.
-const RESERVED_MAX: usize = 64 * 1_024 * 1_024;
 
 /// The cells of one row, by their index in [`Node::columns`].
 pub trait Cells {
@@ -321,10 +317,6 @@ impl<'p> Shaper<'p> {
         children: &mut [S],
     ) -> Result<(), ResolveError> {
         self.count_object()?;
-        if self.out.len() >= SIZE_LARGE {
-            let space = self.bytes_max.min(RESERVED_MAX);
-            self.out.reserve_exact(space.saturating_sub(self.out.len()));
-        }
         if node.output.is_empty() {
             self.out.push(b'{');
         }
