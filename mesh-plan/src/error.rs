@@ -1,6 +1,5 @@
 //! Errors of reads and writes. mesh-wire maps them to statuses.
 
-mod field;
 mod write;
 
 use std::error::Error as StdError;
@@ -9,7 +8,6 @@ use mesh_ql::{AggregateFn, FilterOp, Position, Span, SyntaxError};
 use mesh_schema::FieldType;
 use thiserror::Error;
 
-pub use field::FieldFault;
 pub use write::{Rule, WriteError, WriteFault};
 
 /// An error between the text of a query and its answer.
@@ -198,6 +196,24 @@ pub(crate) fn hint(nearest: &Option<String>) -> String {
 /// Returns the control that lists the names that can be selected together with a control.
 fn group_control(control: &'static str) -> &'static str {
     if control == "$aggregate" { "$groupBy" } else { control }
+}
+
+/// A member of a write's body that is at fault.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("{kind}")]
+#[non_exhaustive]
+pub struct FieldFault {
+    /// The name of the member.
+    pub field: String,
+    /// The rule that it violates.
+    pub kind: PlanErrorKind,
+}
+
+impl FieldFault {
+    /// Creates the fault of a member.
+    pub fn new(field: impl Into<String>, kind: impl Into<PlanErrorKind>) -> Self {
+        Self { field: field.into(), kind: kind.into() }
+    }
 }
 
 /// The failure to fetch or shape the rows of a read.

@@ -149,19 +149,16 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Returns the key of the plan cache: the policy class of the principal, a letter for format and kind, and the text. A
-    /// class begins with a digit, so different parts give different keys.
+    /// Returns the key of the plan cache: the policy class of the principal, the format, a letter for the kind, and the
+    /// text. A class begins with a digit, so different parts give different keys.
     fn cache_key(&self, class: &str) -> String {
         let (format, text) = self.query.canonical();
-        let prefix = match (format, self.kind()) {
-            (Format::Json, ReadKind::Point) => "p",
-            (Format::Json, ReadKind::Collection) => "c",
-            (Format::Json, ReadKind::Export) => "x",
-            (Format::Ql, ReadKind::Point) => "P",
-            (Format::Ql, ReadKind::Collection) => "C",
-            (Format::Ql, ReadKind::Export) => "X",
+        let kind = match self.kind() {
+            ReadKind::Point => "p",
+            ReadKind::Collection => "c",
+            ReadKind::Export => "x",
         };
-        [class, prefix, &text].concat()
+        [class, format.name(), kind, &text].concat()
     }
 }
 

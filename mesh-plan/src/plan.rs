@@ -7,7 +7,6 @@ mod display;
 mod node;
 pub(crate) mod parameters;
 mod predicate;
-mod related;
 pub(crate) mod size;
 
 use std::borrow::Cow;
@@ -20,12 +19,11 @@ pub use computed::{ComputedFunction, ComputedInputs};
 pub use conditions::{ConditionOrigin, PlanCondition};
 use cursor::CursorMac;
 pub use node::{
-    Aggregate, Column, ColumnSource, Grouping, Join, JoinForm, Node, Output, Page, PageSize, SortKey,
-    TemplatePiece,
+    Aggregate, Column, ColumnSource, Grouping, Join, JoinForm, Node, Output, Page, PageSize, Related,
+    SortKey, TemplatePiece,
 };
 use parameters::Parameters;
 pub use predicate::{Comparand, CompareOp, Predicate};
-pub use related::Related;
 
 /// A checked query with its target. Only the planner creates plans, so every name in a plan is in the schema. Cheap to
 /// clone.
@@ -200,15 +198,20 @@ impl Plan {
     /// Returns the plan of the next `size` records of an export: those after the record with these sort values, or the first
     /// ones. For back ends that cannot pass rows on while they read.
     pub fn export_page(&self, size: u32, after: Option<&[Value]>) -> Self {
-        let query = &self.query;
-        let mut node = query.node.clone();
+        let mut node = self.query.node.clone();
         if let Some(page) = &mut node.page {
             page.size = PageSize::Rows(size);
             page.cursor_nulls = after.map(|values| values.iter().map(|it| *it == Value::Null).collect());
         }
+        Self { cursor: after.map(Arc::from), ..self.with_node(node) }
+    }
+
+    /// Returns the plan with another node and without parameters, as another query.
+    pub(crate) fn with_node(&self, node: Node) -> Self {
+        let query = &self.query;
         let (seal, slots) = (query.seal.clone(), query.slots.clone());
         let query = PlannedQuery { node, id: PlanId::default(), seal, slots, params: None, ..**query };
-        Self { query: Arc::new(query), cursor: after.map(Arc::from), ..self.clone() }
+        Self { query: Arc::new(query), ..self.clone() }
     }
 
     /// Returns the plan with other values of the id, the session and the parameters.

@@ -1,6 +1,5 @@
 //! Flat rows of a resolver: one table for each node of the plan.
 
-mod applied;
 mod evaluate;
 mod nest;
 mod steps;
@@ -10,9 +9,10 @@ mod tree;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{Node, Plan, Value};
-pub use applied::Applied;
+use bitflags::bitflags;
+
 pub use evaluate::Total;
+use crate::{Node, Plan, Value, ValueRef};
 pub(crate) use steps::StepCounter;
 pub(crate) use tree::HashKey;
 
@@ -176,8 +176,30 @@ impl Table {
         self.cells.get(index * width..(index + 1) * width).unwrap_or_default()
     }
 
+    /// Returns the cell of a row; NULL if there is none.
+    fn cell(&self, row: usize, column: Option<usize>) -> ValueRef<'_> {
+        let cell = column.and_then(|column| self.row(row).get(column));
+        cell.map_or(ValueRef::Null, Value::as_ref)
+    }
+
     /// Returns the index of a column.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column == name)
+    }
+}
+
+bitflags! {
+    /// The controls of a plan that a resolver has applied to its rows. [`crate::Mesh`] applies all others.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct Applied: u8 {
+        /// The id of a point read, and the filters of all nodes, which include the conditions of policies.
+        const FILTER = 1;
+        /// Grouping, aggregates, `distinct` and the filter on groups.
+        const GROUP = 1 << 1;
+        /// The order of all nodes.
+        const ORDER = 1 << 2;
+        /// The pages of all nodes. The root's rows begin after the cursor ([`crate::Plan::cursor`]), and include one row more
+        /// than the page if another page follows.
+        const PAGE = 1 << 3;
     }
 }

@@ -14,7 +14,6 @@ mod scalar;
 mod tests;
 
 use bytes::Bytes;
-use mesh_schema::FieldType;
 
 use crate::plan::cursor::CursorValues;
 use crate::plan::{Node, Output, Page, Plan, Target, TemplatePiece};
@@ -27,12 +26,8 @@ pub(crate) use scalar::write_text;
 /// Bounds of the memory in bytes that is reserved for a response.
 const SIZE_MIN: usize = 512;
 const SIZE_MAX: usize = 64 * 1_024;
-/// The size in bytes from which a response is large. A large response reserves the maximum at once: pages that are not
-/// written take no memory, whereas growing the buffer would briefly keep several copies. The unused rest is released at the
-/// end, since the response may wait for its reader for a long time.
+/// The size in bytes from which the unused room of a response is released, since it may wait for its reader for a long time.
 const SIZE_LARGE: usize = 1_024 * 1_024;
-/// The largest number of bytes that is reserved for a large response.
-const RESERVED_MAX: usize = 64 * 1_024 * 1_024;
 
 /// The cells of one row, by their index in [`Node::columns`].
 pub trait Cells {
@@ -140,7 +135,7 @@ impl Plan {
             last.clear();
             for column in node.order.iter().filter_map(|key| key.column) {
                 let key = row.sort_value(column);
-                shaper.check_cell(Some(FieldType::Binary), key)?;
+                shaper.check_cell(key)?;
                 last.push(key);
             }
             if first.is_none() {
@@ -265,10 +260,9 @@ impl<'p> Shaper<'p> {
 
     /// Refuses text or bytes that would make the response too long, before they are written.
     #[inline]
-    fn check_cell(&self, ty: Option<FieldType>, cell: ValueRef<'_>) -> Result<(), ResolveError> {
+    fn check_cell(&self, cell: ValueRef<'_>) -> Result<(), ResolveError> {
         let (ValueRef::Text(bytes) | ValueRef::Bytes(bytes)) = cell else { return Ok(()) };
-        let room = self.bytes_max.saturating_sub(self.out.len());
-        if bytes.len().saturating_mul(json::LONGEST_ESCAPE) > room && scalar::least_length(ty, cell) > room {
+        if bytes.len() > self.bytes_max.saturating_sub(self.out.len()) {
             return Err(self.too_many_bytes());
         }
         Ok(())
@@ -323,10 +317,6 @@ impl<'p> Shaper<'p> {
         children: &mut [S],
     ) -> Result<(), ResolveError> {
         self.count_object()?;
-        if self.out.len() >= SIZE_LARGE {
-            let space = self.bytes_max.min(RESERVED_MAX);
-            self.out.reserve_exact(space.saturating_sub(self.out.len()));
-        }
         if node.output.is_empty() {
             self.out.push(b'{');
         }
@@ -337,7 +327,7 @@ impl<'p> Shaper<'p> {
                     let known = node.columns.get(*column);
                     let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
                     let cell = row.cell(*column);
-                    self.check_cell(ty, cell)?;
+                    self.check_cell(cell)?;
                     scalar::write(&mut self.out, ty, form, cell);
                 }
                 Output::Join { key, join } => {
@@ -370,7 +360,7 @@ impl<'p> Shaper<'p> {
     ) -> Result<(), ResolveError> {
         if let [TemplatePiece::Code { function, columns }] = template {
             let value = function.call(&ComputedInputs::new(row, function, columns));
-            self.check_cell(None, value.as_ref())?;
+            self.check_cell(value.as_ref())?;
             scalar::write(&mut self.out, None, None, value.as_ref());
             return Ok(());
         }
@@ -382,12 +372,12 @@ impl<'p> Shaper<'p> {
                     let known = node.columns.get(*column);
                     let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
                     let cell = row.cell(*column);
-                    self.check_cell(ty, cell)?;
+                    self.check_cell(cell)?;
                     write_text(&mut text, ty, form, cell);
                 }
                 TemplatePiece::Code { .. } => {}
             }
-            self.check_cell(None, ValueRef::Text(&text))?;
+            self.check_cell(ValueRef::Text(&text))?;
         }
         json::write_bytes(&mut self.out, &text);
         Ok(())

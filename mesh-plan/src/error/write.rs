@@ -117,7 +117,7 @@ pub enum WriteError {
         field: String,
     },
     /// The write violates a rule of the storage.
-    #[error("{}", first_conflict(*.rule, .fields))]
+    #[error("{}", conflict(*.rule, .fields))]
     Conflict {
         /// The rule.
         rule: Rule,
@@ -232,13 +232,10 @@ fn quoted(labels: &[String]) -> String {
     shown.join(", ") + more
 }
 
-/// Returns the message of a conflict, which is about the first field that violates the rule.
-fn first_conflict(rule: Rule, fields: &[String]) -> String {
-    let about = if rule.is_of_one_field() { 1 } else { fields.len() };
-    conflict(rule, fields.get(..about).unwrap_or(fields))
-}
-
+/// Returns the message of a conflict. It is about the first field if each violates the rule by itself.
 fn conflict(rule: Rule, fields: &[String]) -> String {
+    let about = if rule.is_of_one_field() { 1 } else { fields.len() };
+    let fields = fields.get(..about).unwrap_or(fields);
     let names = fields.iter().map(|field| format!("'{field}'")).collect::<Vec<_>>().join(", ");
     let message = match (rule, names.is_empty()) {
         (Rule::Unique, true) => "Another record already has a value that must be unique",

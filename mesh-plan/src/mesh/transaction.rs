@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 
 use super::{Mesh, WriteReply, panicked};
-use crate::mutation::{Action, Fields, Mutation, Subject};
+use crate::mutation::{Action, Fields, Mutation};
 use crate::plan::{Plan, Target};
 use crate::planner::write::{CreatePlanner, WriteRequest};
 use crate::script::{self, Script, ScriptError, ScriptStep, StepResult};
@@ -200,17 +200,15 @@ impl ConditionalWrite {
         let subject = &self.mutation.subject;
         let body = read.bodies().next().filter(|body| body.rows > 0);
         // The record can be written, but is hidden.
-        let Some(body) = body else { return Err(not_found(subject, &self.mutation)) };
+        let Some(body) = body else {
+            return Err(subject.not_found(&self.mutation.action.id().cloned().unwrap_or_default()));
+        };
         let is_expected = |digests: &Vec<u128>| {
             let digest = body.digest.unwrap_or_else(|| JsonBody::digest(&body.bytes));
             digests.contains(&digest)
         };
         if self.expected.digests.as_ref().is_none_or(is_expected) { Ok(()) } else { Err(WriteError::Changed) }
     }
-}
-
-fn not_found(subject: &Subject, mutation: &Mutation) -> WriteError {
-    subject.not_found(&mutation.action.id().cloned().unwrap_or_default())
 }
 
 /// The creation of several records.

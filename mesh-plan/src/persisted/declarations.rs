@@ -5,6 +5,7 @@ use std::fmt;
 
 use mesh_ql::{Literal, ParamValue, ParamValues};
 use mesh_schema::FieldType;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::planner::literal;
@@ -16,11 +17,12 @@ use crate::{Fields, PlanError, PlanErrorKind};
 pub struct ParamDeclarations(BTreeMap<String, Declaration>);
 
 /// The type of a parameter, and the value that is used if a request has none.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Declaration {
-    #[serde(rename = "type", serialize_with = "serialize_type")]
+    #[serde(rename = "type", serialize_with = "serialize_type", deserialize_with = "deserialize_type")]
     ty: FieldType,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize_present", skip_serializing_if = "Option::is_none")]
     default: Option<ParamValue>,
 }
 
@@ -28,14 +30,12 @@ fn serialize_type<S: Serializer>(ty: &FieldType, serializer: S) -> Result<S::Ok,
     serializer.serialize_str(ty.name())
 }
 
-/// A declaration as it is written.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Written {
-    #[serde(rename = "type")]
-    ty: String,
-    #[serde(default, deserialize_with = "deserialize_present")]
-    default: Option<ParamValue>,
+fn deserialize_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FieldType, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    FieldType::parse(&name).ok_or_else(|| {
+        let types: Vec<_> = FieldType::ALL.iter().map(|ty| ty.name()).collect();
+        D::Error::custom(format!("the type must be one of {}", types.join(", ")))
+    })
 }
 
 /// Deserializes a value that is present, even if it is `null`.
@@ -50,14 +50,9 @@ impl ParamDeclarations {
     /// A description of the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let members = Fields::parse(text.as_bytes()).map_err(|error| error.to_string())?;
-        let parsed = members.iter().map(|(name, declaration)| {
-            let Written { ty, default } =
-                serde_json::from_str(declaration).map_err(|error| format!("'{name}': {error}"))?;
-            let Some(ty) = FieldType::parse(&ty) else {
-                let types: Vec<_> = FieldType::ALL.iter().map(|ty| ty.name()).collect();
-                return Err(format!("the type of '{name}' must be one of {}", types.join(", ")));
-            };
-            Ok((name.to_owned(), Declaration { ty, default }))
+        let parsed = members.iter().map(|(name, text)| match serde_json::from_str(text) {
+            Ok(declaration) => Ok((name.to_owned(), declaration)),
+            Err(error) => Err(format!("'{name}': {error}")),
         });
         parsed.collect::<Result<_, _>>().map(Self)
     }

@@ -90,13 +90,20 @@ impl From<Value> for Comparand<Value> {
 }
 
 impl Predicate {
+    /// Calls `visit` with every condition that has no parts.
+    fn for_each_leaf(&self, visit: &mut impl FnMut(&Self)) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_leaf(visit)),
+            Self::Not(part) | Self::NotTrue(part) | Self::Param { condition: part, .. } => {
+                part.for_each_leaf(visit);
+            }
+            leaf => visit(leaf),
+        }
+    }
+
     /// Calls `visit` with the source of every stored value that is compared.
     pub fn for_each_source(&self, visit: &mut impl FnMut(&ColumnSource)) {
-        match self {
-            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_source(visit)),
-            Self::Not(part) | Self::NotTrue(part) | Self::Param { condition: part, .. } => {
-                part.for_each_source(visit);
-            }
+        self.for_each_leaf(&mut |leaf| match leaf {
             Self::Exists { related, .. } => visit(&ColumnSource::Exists(*related)),
             Self::Compare { source, .. }
             | Self::Session { source, .. }
@@ -104,7 +111,8 @@ impl Predicate {
             | Self::In { source, .. }
             | Self::Like { source, .. }
             | Self::IsNull { source, .. } => visit(source.stored()),
-        }
+            Self::All(_) | Self::Any(_) | Self::Not(_) | Self::NotTrue(_) | Self::Param { .. } => {}
+        });
     }
 
     /// Returns whether the condition depends on these related records, by their index in [`super::Node::related`].
@@ -127,18 +135,11 @@ impl Predicate {
 
     /// Calls `visit` with every session value that is compared, and with its slot.
     pub(crate) fn for_each_session(&self, visit: &mut impl FnMut(&SessionValue, usize)) {
-        match self {
-            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.for_each_session(visit)),
-            Self::Not(part) | Self::NotTrue(part) | Self::Param { condition: part, .. } => {
-                part.for_each_session(visit);
+        self.for_each_leaf(&mut |leaf| {
+            if let Self::Session { value, slot, .. } | Self::SessionIn { value, slot, .. } = leaf {
+                visit(value, *slot);
             }
-            Self::Session { value, slot, .. } | Self::SessionIn { value, slot, .. } => visit(value, *slot),
-            Self::Exists { .. }
-            | Self::Compare { .. }
-            | Self::In { .. }
-            | Self::Like { .. }
-            | Self::IsNull { .. } => {}
-        }
+        });
     }
 
     /// Returns the condition that a value is in a list of the session. A NULL in the list makes the result unknown unless the

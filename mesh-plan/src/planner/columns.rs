@@ -20,32 +20,18 @@ impl Columns {
     pub(super) fn add_storage(&mut self, entity: &Entity, column: &str) -> usize {
         match entity.field_of_column(column) {
             Some(id) => self.add_field(entity, id, false),
-            None => self.add(Column {
-                name: storage_name(entity, column),
-                source: ColumnSource::Column(column.to_owned()),
-                ty: None,
-                time_form: None,
-                selected: false,
-            }),
+            None => self.add(untyped(storage_name(entity, column), ColumnSource::Column(column.to_owned()))),
         }
     }
 
     /// Adds the column of an order key and returns its index. The columns of aggregates already exist.
     pub(super) fn add_source(&mut self, entity: &Entity, source: &ColumnSource) -> usize {
-        match (self.list.iter().position(|other| other.source == *source), source) {
+        let known = self.list.iter().position(|other| other.source == *source);
+        match (known, source) {
             (Some(index), _) => index,
             (None, ColumnSource::Column(column)) => self.add_storage(entity, column),
-            (
-                None,
-                source @ (ColumnSource::Related { .. } | ColumnSource::Exists(_) | ColumnSource::Json { .. }),
-            ) => self.add(Column {
-                name: source.to_string(),
-                source: source.clone(),
-                ty: None,
-                time_form: None,
-                selected: false,
-            }),
             (None, ColumnSource::Aggregate(_)) => 0,
+            (None, source) => self.add(untyped(source.to_string(), source.clone())),
         }
     }
 
@@ -95,17 +81,23 @@ pub(super) fn of_controls(entity: &Entity, node: &Node) -> Vec<Column> {
     node.filter.iter().for_each(|filter| filter.for_each_source(&mut add));
     node.order.iter().for_each(|key| add(&key.source));
     for related in &node.related {
-        let parents: Vec<&String> = match &related.link {
-            Link::Direct { pairs } => pairs.iter().map(|pair| &pair.parent).collect(),
-            Link::Through { parent, .. } => vec![parent],
-        };
-        parents.into_iter().for_each(|column| add(&ColumnSource::Column(column.clone())));
+        match &related.link {
+            Link::Direct { pairs } => {
+                pairs.iter().for_each(|pair| add(&ColumnSource::Column(pair.parent.clone())));
+            }
+            Link::Through { parent, .. } => add(&ColumnSource::Column(parent.clone())),
+        }
     }
     if let Some(grouping) = &node.grouping {
         let inputs = grouping.aggregates.iter().filter_map(|aggregate| aggregate.column.as_ref());
         grouping.keys.iter().chain(inputs).for_each(|column| add(&ColumnSource::Column(column.clone())));
     }
     columns.list
+}
+
+/// Returns a column of unknown type that the client has not selected.
+fn untyped(name: String, source: ColumnSource) -> Column {
+    Column { name, source, ty: None, time_form: None, selected: false }
 }
 
 /// Returns the column of a field.
@@ -117,5 +109,16 @@ pub(super) fn from_field(entity: &Entity, id: FieldId, selected: bool) -> Column
         ty: field.ty,
         time_form: field.time_form,
         selected,
+    }
+}
+
+/// Returns the columns of a parent that a relation compares, each with the name of the column with its value in flat rows of the
+/// target.
+pub(super) fn link_columns<'l>(link: &'l Link, target: &Entity) -> Vec<(&'l str, String)> {
+    match link {
+        Link::Direct { pairs } => {
+            pairs.iter().map(|pair| (&*pair.parent, storage_name(target, &pair.target))).collect()
+        }
+        Link::Through { table, from, parent, .. } => vec![(parent, format!("{}.{from}", table.name))],
     }
 }

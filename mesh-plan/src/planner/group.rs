@@ -31,7 +31,7 @@ pub(super) fn plan(
     };
     let mut keys = Vec::with_capacity(names.len());
     for name in names {
-        let key = subject::field(node, name, control)?;
+        let key = subject::field(*node, name, name, control)?;
         key.check_order(node, control)?;
         let selected = read.select.iter().any(|selection| selection.name() == name);
         if let (ColumnSource::Column(storage), Some(Member::Field(id))) =
@@ -97,7 +97,8 @@ pub(super) fn aggregate(
     requested: &mesh_ql::Aggregate,
     index: usize,
 ) -> Result<(Aggregate, Column), PlanError> {
-    let field = requested.field.as_ref().map(|name| subject::field(node, name, "$aggregate")).transpose()?;
+    let field =
+        requested.field.as_ref().map(|name| subject::field(*node, name, name, "$aggregate")).transpose()?;
     let ty = field.as_ref().and_then(|field| field.ty);
     if let Some(field) = field.as_ref().filter(|field| field.incomparable)
         && (requested.function != AggregateFn::Count || requested.distinct)

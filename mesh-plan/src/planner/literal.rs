@@ -1,5 +1,7 @@
 //! Literals of queries and ids of paths as values of fields.
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mesh_ql::Literal;
@@ -91,20 +93,14 @@ pub(crate) fn key(columns: &[Column], id: RecordId<'_>) -> Option<Key> {
         };
         return value.map(Key::from);
     }
-    match id {
+    let texts: Vec<Cow<'_, str>> = match id {
         RecordId::Text(text) | RecordId::Segment(text) => {
-            let parts = text.split(',');
-            let is_complete = parts.clone().count() == columns.len();
-            is_complete
-                .then(|| columns.iter().zip(parts))?
-                .map(|(it, text)| value(it, &decode(text)?))
-                .collect()
+            text.split(',').map(decode).collect::<Option<_>>()?
         }
-        RecordId::Parts(parts) => {
-            let is_complete = parts.len() == columns.len();
-            is_complete.then(|| columns.iter().zip(parts))?.map(|(it, text)| value(it, text)).collect()
-        }
-    }
+        RecordId::Parts(parts) => parts.iter().map(Cow::from).collect(),
+    };
+    let is_complete = texts.len() == columns.len();
+    is_complete.then(|| columns.iter().zip(&texts))?.map(|(column, text)| value(column, text)).collect()
 }
 
 /// Converts the text of an id field to a value of that type; `None` if no record can have it. Integers

@@ -78,9 +78,6 @@ fn is_nullable(entity: &Entity, source: &ColumnSource) -> bool {
         ColumnSource::Column(column) => {
             entity.field_of_column(column).is_none_or(|id| entity.field(id).nullable)
         }
-        ColumnSource::Aggregate(_)
-        | ColumnSource::Related { .. }
-        | ColumnSource::Exists(_)
-        | ColumnSource::Json { .. } => true,
+        _ => true,
     }
 }

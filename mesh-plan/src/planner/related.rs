@@ -2,7 +2,7 @@
 //! `SPEC §14.2`, `SPEC §14.3`
 
 use mesh_ql::{Name, Quantifier, RelationCondition, Span};
-use mesh_schema::{Cardinality, Entity, EntityId, Link, Member, Relation, Schema};
+use mesh_schema::{Cardinality, Entity, EntityId, Member, Relation, Schema};
 
 use super::columns;
 use super::context::{NodeContext, Scope};
@@ -121,7 +121,7 @@ pub(super) fn path(
         return Err(context.error(whole.span, PlanErrorKind::TooManyHops { bound }));
     }
     let Some((step, rest)) = path.split_once('.') else {
-        return subject::field_named(context, path, whole, control);
+        return subject::field(context, path, whole, control);
     };
     let relation = relation(context, step, whole.span)?;
     if relation.cardinality == Cardinality::Many {
@@ -182,19 +182,9 @@ impl Scope<'_> {
 
     /// Adds the records of a relation and returns their index.
     pub(super) fn add(&mut self, relation: &Relation, target: &Entity, node: Node) -> usize {
-        let (parent_keys, child_keys) = match &relation.link {
-            Link::Direct { pairs } => pairs
-                .iter()
-                .map(|pair| {
-                    let parent = columns::storage_name(self.context.entity, &pair.parent);
-                    (parent, columns::storage_name(target, &pair.target))
-                })
-                .unzip(),
-            Link::Through { table, from, parent, .. } => (
-                vec![columns::storage_name(self.context.entity, parent)],
-                vec![format!("{}.{from}", table.name)],
-            ),
-        };
+        let keys = columns::link_columns(&relation.link, target).into_iter();
+        let parent_key = |column: &str| columns::storage_name(self.context.entity, column);
+        let (parent_keys, child_keys) = keys.map(|(parent, child)| (parent_key(parent), child)).unzip();
         let name = format!("{}${}", relation.name, self.related.len());
         self.related.push(Related {
             name,

@@ -62,7 +62,9 @@ impl Planner<'_> {
                     if relation.cardinality == Cardinality::One && has_one_record(relation, target) {
                         node.order.clear();
                     }
-                    let (parent_keys, child_keys) = keys(entity, relation, target, columns);
+                    let keys = columns::link_columns(&relation.link, target).into_iter();
+                    let (parent_keys, child_keys) =
+                        keys.map(|(parent, child)| (columns.add_storage(entity, parent), child)).unzip();
                     output.push(Output::Join { key, join: joins.len() });
                     joins.push(Join {
                         name: selection.key().value.clone(),
@@ -134,25 +136,4 @@ pub(super) fn links_to_unique(relation: &Relation, target: &Entity) -> bool {
 /// Returns whether the compared columns are stored as the same type.
 pub(super) fn links_alike(relation: &Relation) -> bool {
     matches!(&relation.link, Link::Direct { pairs } if pairs.iter().all(|pair| pair.is_same_type))
-}
-
-/// Returns the indexes of the parent's columns that a relation compares, and the names of the columns with their values in flat
-/// rows of the target.
-fn keys(
-    parent: &Entity,
-    relation: &Relation,
-    target: &Entity,
-    columns: &mut Columns,
-) -> (Vec<usize>, Vec<String>) {
-    match &relation.link {
-        Link::Direct { pairs } => pairs
-            .iter()
-            .map(|pair| {
-                (columns.add_storage(parent, &pair.parent), columns::storage_name(target, &pair.target))
-            })
-            .unzip(),
-        Link::Through { table, from, parent: column, .. } => {
-            (vec![columns.add_storage(parent, column)], vec![format!("{}.{from}", table.name)])
-        }
-    }
 }

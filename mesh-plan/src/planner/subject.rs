@@ -22,17 +22,8 @@ impl Comparable {
     }
 }
 
-/// Finds the scalar field with that name.
+/// Finds the scalar field with that name, which is the last part of the path `whole`, or all of it.
 pub(super) fn field(
-    node: &NodeContext<'_>,
-    name: &Name,
-    control: &'static str,
-) -> Result<Comparable, PlanError> {
-    field_named(*node, name, name, control)
-}
-
-/// Finds the scalar field with that name, which is the last part of the path `whole`.
-pub(super) fn field_named(
     node: NodeContext<'_>,
     name: &str,
     whole: &Name,
@@ -72,7 +63,7 @@ pub(super) fn find(
         // Only the filter of records has conditions on JSON.
         Subject::Json { field, .. } => Err(node.unknown_field(field, field.span)),
         Subject::Field(name) => {
-            let found = field(&node, name, control)?;
+            let found = field(node, name, name, control)?;
             let is_key = |grouping: &Grouping| matches!(&found.source, ColumnSource::Column(column) if grouping.keys.contains(column));
             if grouping.is_none_or(is_key) {
                 return Ok(found);

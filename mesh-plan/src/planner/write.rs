@@ -240,17 +240,20 @@ impl<'a> WritePlanner<'a> {
         kind: WriteKind,
     ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
         self.guard_record(subject, kind)?;
-        self.record(subject, kind, &mut MemberFields::new(subject.entity()))
+        self.record(subject, None, kind, &mut MemberFields::new(subject.entity()))
     }
 
-    /// Returns the values of a record that is created or changed, and the records that they refer to.
+    /// Returns the values of a record that is created or changed, and the records that they refer to. A child is created at
+    /// the other end of a relation of its `parent`.
     fn record(
         &self,
         subject: &Subject,
+        parent: Option<&RelatedRecord>,
         kind: WriteKind,
         fields: &mut MemberFields<'_>,
     ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
-        let mut values = self.values(subject, None, kind, fields)?;
+        let mut values = self.values(subject, parent, kind, fields)?;
+        parent.map_or(Ok(()), rights::check_child_link)?;
         self.add_presets(subject, kind, &mut values)?;
         let references = self.references(subject, &values, kind)?;
         Ok((values, references))
@@ -301,11 +304,7 @@ impl<'a> WritePlanner<'a> {
         self.guard(subject, RecordUse::Read, None)?;
         self.guard(&mut other.subject, RecordUse::Read, Some(RecordUse::Created))?;
         let mut fields = MemberFields::new(other.subject.entity());
-        let mut values = self.values(&other.subject, Some(other), WriteKind::Create, &mut fields)?;
-        rights::check_child_link(other)?;
-        self.add_presets(&other.subject, WriteKind::Create, &mut values)?;
-        let references = self.references(&other.subject, &values, WriteKind::Create)?;
-        Ok((values, references))
+        self.record(&other.subject, Some(other), WriteKind::Create, &mut fields)
     }
 
     /// Sets the conditions on the two records of a link. The record that stores the link is updated. If a junction stores

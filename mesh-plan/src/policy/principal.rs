@@ -1,5 +1,6 @@
 //! The identity of a request.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::{ClaimValue, Claims, SessionValue};
@@ -47,22 +48,16 @@ impl Principal {
     }
 
     /// Returns a value for conditions of policies.
-    pub(super) fn value(&self, value: &SessionValue) -> Option<PrincipalValue<'_>> {
+    pub(super) fn value(&self, value: &SessionValue) -> Option<Cow<'_, ClaimValue>> {
         let text = match value {
             SessionValue::UserId => Some(&*self.user).filter(|user| !user.is_empty()),
             SessionValue::Role => self.role.as_deref(),
             SessionValue::Tenant => self.tenant.as_deref(),
             SessionValue::Session => Some(&*self.session).filter(|session| !session.is_empty()),
-            SessionValue::Claim(name) => return self.claims.get(name).map(PrincipalValue::Claim),
+            SessionValue::Claim(name) => return self.claims.get(name).map(Cow::Borrowed),
         };
-        text.map(PrincipalValue::Text)
+        text.map(|text| Cow::Owned(text.into()))
     }
-}
-
-/// A value of a session.
-pub(super) enum PrincipalValue<'p> {
-    Text(&'p str),
-    Claim(&'p ClaimValue),
 }
 
 /// Omits the session's id and the values of claims, which must not appear in logs.

@@ -5,7 +5,6 @@ use mesh_schema::policy::SessionValue;
 use mesh_schema::{FieldType, TimeForm};
 
 use super::ClaimValue;
-use super::principal::PrincipalValue;
 use crate::planner::literal;
 use crate::{Principal, Value};
 
@@ -33,31 +32,25 @@ impl SessionBinding {
     /// Returns the session value of a principal for a run.
     pub(crate) fn bind(&self, principal: Option<&Principal>) -> SessionInput {
         let principal_value = principal.and_then(|principal| principal.value(&self.value));
-        match (self.list, principal_value) {
-            (None, Some(PrincipalValue::Text(text))) => SessionInput::One(self.text(text)),
-            (None, Some(PrincipalValue::Claim(ClaimValue::One(literal)))) => {
-                SessionInput::One(self.literal(literal))
-            }
-            (None, Some(PrincipalValue::Claim(ClaimValue::Many(_))) | None) => SessionInput::One(Value::Null),
-            (Some(max), Some(PrincipalValue::Claim(claim))) if claim.as_list().len() <= max => {
+        match (self.list, principal_value.as_deref()) {
+            (None, Some(ClaimValue::One(literal))) => SessionInput::One(self.literal(literal)),
+            (None, Some(ClaimValue::Many(_)) | None) => SessionInput::One(Value::Null),
+            (Some(max), Some(claim)) if claim.as_list().len() <= max => {
                 SessionInput::Many(claim.as_list().iter().map(|literal| self.literal(literal)).collect())
             }
             (Some(_), _) => SessionInput::Many(vec![Value::Null]),
         }
     }
 
-    /// Converts text in the form of ids in paths. Text with the character NUL counts as missing, because not all databases
-    /// store it.
-    fn text(&self, text: &str) -> Value {
-        let value = literal::id(self.ty, self.time_form, text);
-        value.filter(|_| !text.contains('\0')).unwrap_or_default()
-    }
-
+    /// Converts a literal; text in the form of ids in paths. Text with the character NUL counts as missing, because not all
+    /// databases store it.
     fn literal(&self, literal: &Literal) -> Value {
-        match literal {
-            Literal::Text(text) => self.text(text),
-            literal => literal::value(self.ty, self.time_form, literal).unwrap_or_default(),
-        }
+        let value = match literal {
+            Literal::Text(text) if text.contains('\0') => None,
+            Literal::Text(text) => literal::id(self.ty, self.time_form, text),
+            literal => literal::value(self.ty, self.time_form, literal).ok(),
+        };
+        value.unwrap_or_default()
     }
 }
 

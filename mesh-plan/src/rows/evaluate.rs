@@ -8,8 +8,7 @@ mod records;
 pub use group::Total;
 pub(super) use records::{Records, Row};
 
-use super::StepCounter;
-use super::applied::Applied;
+use super::{Applied, StepCounter};
 use crate::ResolveError;
 use crate::plan::{CompareOp, Node, Plan, Predicate, Target};
 

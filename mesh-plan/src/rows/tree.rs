@@ -179,9 +179,7 @@ impl RowTree {
 
     /// Returns a cell by the row's index and the index of the node's column.
     fn cell(&self, row: usize, column: usize) -> ValueRef<'_> {
-        let position = self.positions.get(column).copied().flatten();
-        let cell = position.and_then(|position| self.table.row(row).get(position));
-        cell.map_or(ValueRef::Null, Value::as_ref)
+        self.table.cell(row, self.positions.get(column).copied().flatten())
     }
 }
 
@@ -248,9 +246,7 @@ pub(crate) struct TreeRow<'r> {
 
 impl Cells for TreeRow<'_> {
     fn cell(&self, column: usize) -> ValueRef<'_> {
-        let position = self.positions.get(column).copied().flatten();
-        let cell = position.and_then(|position| self.table.row(self.index).get(position));
-        cell.map_or(ValueRef::Null, Value::as_ref)
+        self.table.cell(self.index, self.positions.get(column).copied().flatten())
     }
 }
 

@@ -61,7 +61,7 @@ pub(super) fn record<S: RowSource>(
                 let known = node.columns.get(*column);
                 let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
                 let cell = row.cell(*column);
-                shaper.check_cell(ty, cell)?;
+                shaper.check_cell(cell)?;
                 match scalar::plain_text(ty, cell) {
                     Some(text) => {
                         quote(&mut shaper.out, String::from_utf8_lossy(text).as_bytes());

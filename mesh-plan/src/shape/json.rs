@@ -1,18 +1,5 @@
 //! Writing of JSON strings.
 
-/// The largest number of bytes that a byte of text takes in a JSON string: a control character takes `\u0000`.
-pub(super) const LONGEST_ESCAPE: usize = 6;
-
-/// Returns the length of text as a JSON string, or less if it is not UTF-8.
-pub(super) fn length(text: &[u8]) -> usize {
-    let escaped = |byte: &u8| match byte {
-        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
-        0..0x20 => LONGEST_ESCAPE,
-        _ => 1,
-    };
-    2 + text.iter().map(escaped).sum::<usize>()
-}
-
 /// Writes text as a JSON string. Invalid UTF-8 becomes U+FFFD.
 pub(super) fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     if is_plain(bytes) {
@@ -41,45 +28,16 @@ fn write_escaped(out: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(out, text);
 }
 
-/// A word with the value 1 in each byte, and a word with the highest bit of each byte set.
-const ONES: u64 = u64::MAX / 255;
-const HIGHS: u64 = ONES << 7;
-
 /// Returns whether the text is ASCII without escapes. Most texts are, so all bytes are tested without an early exit, which
 /// the compiler vectorizes.
 fn is_plain(text: &[u8]) -> bool {
-    let (words, rest) = text.as_chunks();
-    let special = words.iter().fold(0, |any, word| any | special_in(u64::from_ne_bytes(*word)));
-    // The last word overlaps the one before it.
-    let last = match text.last_chunk() {
-        Some(last) => special_in(u64::from_ne_bytes(*last)),
-        None => rest.iter().fold(0, |any, byte| any | special_in(ONES * u64::from(*byte))),
-    };
-    special | last == 0
-}
-
-/// Returns a non-zero value if a byte of the word is special or not ASCII. The subtraction sets the highest bit of a byte
-/// that is too small. It affects other bytes only if there is such a byte.
-fn special_in(word: u64) -> u64 {
-    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word;
-    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    (word | below(word, 0x20) | is(b'"') | is(b'\\')) & HIGHS
+    let is_special = |byte: u8| !matches!(byte, 0x20..0x80) | (byte == b'"') | (byte == b'\\');
+    !text.iter().fold(false, |found, byte| found | is_special(*byte))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lengths_are_those_of_the_written_text() {
-        for byte in 0..0x80 {
-            let text = [b'x', byte, b'y'];
-            let mut out = Vec::new();
-            write_bytes(&mut out, &text);
-            assert_eq!(length(&text), out.len(), "{byte:#x}");
-        }
-        assert_eq!(length("é".as_bytes()), 4);
-    }
 
     #[test]
     fn special_bytes_are_found_at_every_index() {

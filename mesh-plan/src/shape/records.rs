@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Cells as _, Flow, JsonBody, RowSource, SIZE_MIN, Shaper, write_text};
-use crate::plan::{Column, Comparand, Node, PlanId, PlannedQuery, Predicate, SortKey, Target};
+use crate::plan::{Column, Comparand, Node, Predicate, SortKey, Target};
 use crate::{CompareOp, Key, Plan, ResolveError, Value, ValueRef};
 
 use bytes::Bytes;
@@ -14,8 +14,7 @@ impl Plan {
     /// [`Plan::shape_records`].
     #[must_use]
     pub fn for_records(&self, ids: &[Key]) -> Self {
-        let query = &self.query;
-        let mut node = query.node.clone();
+        let mut node = self.query.node.clone();
         let ids = condition(&node.id, ids);
         node.filter = Some(match node.filter.take() {
             Some(filter) => Predicate::All(vec![filter, ids]),
@@ -36,9 +35,7 @@ impl Plan {
                 node.columns.push(Column { selected: false, ..id });
             }
         }
-        let (seal, slots) = (query.seal.clone(), query.slots.clone());
-        let query = PlannedQuery { node, id: PlanId::default(), seal, slots, params: None, ..**query };
-        Self { query: query.into(), target: Target::Collection, ..self.clone() }
+        Self { target: Target::Collection, ..self.with_node(node) }
     }
 
     /// Writes the records of a source for a plan of [`Plan::for_records`], each as its point read would, in the order of these

@@ -25,18 +25,6 @@ pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeF
     }
 }
 
-/// Returns a lower bound on the number of bytes that text or bytes take as JSON, for any type of their field.
-#[cold]
-pub(super) fn least_length(ty: Option<FieldType>, cell: ValueRef<'_>) -> usize {
-    match (ty, cell) {
-        // JSON is written as it is stored, and text in a field of bytes as base64.
-        (Some(FieldType::Json | FieldType::Binary), ValueRef::Text(text)) => text.len(),
-        (_, ValueRef::Text(text)) => json::length(text),
-        (_, ValueRef::Bytes(bytes)) => bytes.len(),
-        _ => 0,
-    }
-}
-
 /// Returns the text of a cell if it is written unchanged as a JSON string.
 pub(super) fn plain_text(ty: Option<FieldType>, cell: ValueRef<'_>) -> Option<&[u8]> {
     use FieldType::{Binary, Boolean, Date, Datetime, Json};

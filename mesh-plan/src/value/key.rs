@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 use std::ops::Deref;
-use std::slice;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use smallvec::{SmallVec, smallvec};
 
 use super::Value;
 
@@ -13,14 +13,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 
 /// The values of the fields that identify a record, in the order of `idField`. A key without values is a key that no record
 /// has. Most keys have one value, which needs no separate allocation.
-#[derive(Clone, Debug)]
-pub struct Key(Parts);
-
-#[derive(Clone, Debug)]
-enum Parts {
-    One(Value),
-    Several(Box<[Value]>),
-}
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Key(SmallVec<[Value; 1]>);
 
 impl Key {
     /// Returns whether no record can have the key: it has no values, or one of them is NULL.
@@ -40,44 +34,24 @@ impl Key {
     }
 }
 
-impl Default for Key {
-    /// Returns the key that no record has.
-    fn default() -> Self {
-        Self(Parts::Several(Box::default()))
-    }
-}
-
 impl Deref for Key {
     type Target = [Value];
 
     fn deref(&self) -> &[Value] {
-        match &self.0 {
-            Parts::One(value) => slice::from_ref(value),
-            Parts::Several(values) => values,
-        }
-    }
-}
-
-impl PartialEq for Key {
-    fn eq(&self, other: &Self) -> bool {
-        **self == **other
+        &self.0
     }
 }
 
 /// A key of one value.
 impl<V: Into<Value>> From<V> for Key {
     fn from(value: V) -> Self {
-        Self(Parts::One(value.into()))
+        Self(smallvec![value.into()])
     }
 }
 
 impl FromIterator<Value> for Key {
     fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Self {
-        let mut values = values.into_iter();
-        match (values.next(), values.next()) {
-            (Some(one), None) => Self(Parts::One(one)),
-            (first, second) => Self(Parts::Several(first.into_iter().chain(second).chain(values).collect())),
-        }
+        Self(values.into_iter().collect())
     }
 }
 

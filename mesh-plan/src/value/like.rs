@@ -4,7 +4,6 @@
 //! operator use this implementation. A pattern is compiled to fixed runs of characters with gaps between them. Each run
 //! is searched from the end of the one before, and a search never goes back.
 
-mod prefix;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -103,7 +102,17 @@ impl Pattern {
     /// Returns the inclusive lower and the exclusive upper bound, in binary order, of the texts that begin with the literal
     /// prefix; `None` if letter case is ignored, or if no such range contains them all.
     pub fn prefix_bounds(&self) -> Option<(String, String)> {
-        prefix::bounds(&self.literal_prefix())
+        let beginning = self.literal_prefix();
+        // The replacement character represents any bytes that are not UTF-8.
+        let known = beginning.split(char::REPLACEMENT_CHARACTER).next().unwrap_or_default();
+        // The upper bound has the next character instead of the last one. The two may differ in the last byte only, so
+        // that they are in order in each encoding that a database can have.
+        let known = known.trim_end_matches(|char| u32::from(char) & 0xff == 0xff);
+        let last = known.chars().next_back()?;
+        let next = char::from_u32(u32::from(last) + 1)?;
+        let mut to = known.get(..known.len() - last.len_utf8())?.to_owned();
+        to.push(next);
+        Some((known.to_owned(), to))
     }
 
     /// Returns whether the whole text matches.

@@ -94,12 +94,10 @@ impl Time {
             Some(TimeForm::UnixMillis) => Value::Integer(since_epoch.as_nanos().div_euclid(1_000_000) as i64),
         }
     }
-}
 
-impl Time {
     /// Returns the text in UTC that has the same order as the time, and is the same for all texts of the time.
     pub(crate) fn canonical(self) -> Value {
-        text(self.utc, 'T', fraction_digits(self.utc.subsec_nanosecond()), false).into()
+        self.utc.to_string().into()
     }
 }
 
@@ -131,28 +129,14 @@ fn utc_from_number(form: Option<TimeForm>, number: f64) -> Option<DateTime> {
 
 /// Returns the ISO 8601 text of a time in a year of four digits.
 fn text(utc: DateTime, separator: char, fraction: usize, zulu: bool) -> String {
-    let mut out = String::with_capacity("2024-05-01T12:30:00.123456789Z".len());
-    push_number(&mut out, utc.year().into(), 4);
-    for (before, number) in [
-        ('-', utc.month()),
-        ('-', utc.day()),
-        (separator, utc.hour()),
-        (':', utc.minute()),
-        (':', utc.second()),
-    ] {
-        out.push(before);
-        push_number(&mut out, number.into(), 2);
-    }
-    if fraction > 0 {
-        out.push('.');
-        let start = out.len();
-        push_number(&mut out, utc.subsec_nanosecond(), 9);
-        out.truncate(start + fraction);
+    let mut text = format!("{utc:.fraction$}");
+    if separator != 'T' {
+        text.replace_range(10..11, separator.encode_utf8(&mut [0; 4]));
     }
     if zulu {
-        out.push('Z');
+        text.push('Z');
     }
-    out
+    text
 }
 
 /// Returns the number of digits that the fraction of a second needs.
@@ -163,14 +147,6 @@ fn fraction_digits(mut nanos: i32) -> usize {
         digits -= 1;
     }
     digits
-}
-
-/// Appends a number of at most `count` digits, with leading zeros.
-fn push_number(out: &mut String, number: i32, count: usize) {
-    for place in (0..count as u32).rev() {
-        let digit = number / 10_i32.pow(place) % 10;
-        out.push(char::from(b'0' + digit as u8));
-    }
 }
 
 /// Parses the zone of a time: nothing, `Z`, or an offset such as `+02:00`. Returns the minutes east of UTC.

@@ -32,7 +32,8 @@ impl<'a> CreatePlanner<'a> {
     pub(crate) fn plan(&mut self, fields: &Fields<'_>) -> Result<(Action, Vec<Reference>), Error> {
         let request = self.request.with_fields(fields);
         let planner = WritePlanner { view: self.view, request: &request };
-        let (values, references) = planner.record(&self.subject, WriteKind::Create, &mut self.fields)?;
+        let (values, references) =
+            planner.record(&self.subject, None, WriteKind::Create, &mut self.fields)?;
         Ok((Action::Create { values }, references))
     }
 }

@@ -42,10 +42,6 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
             }
             let value = match literal_of(text) {
                 None => return Err((literal::takes(ty), describe(text))),
-                // The text need not be copied.
-                Some(Literal::Text(text)) if matches!(ty, None | Some(FieldType::String)) => {
-                    Value::Text(text)
-                }
                 Some(literal) => literal::value(ty, field.time_form, &literal)?,
             };
             // Only columns without a sign hold larger numbers. Some databases would store others rounded, or negative ones as
@@ -109,9 +105,6 @@ fn exact(text: &str) -> Option<String> {
 }
 
 fn literal_of(text: &str) -> Option<Literal> {
-    if let Some(plain) = without_escapes(text) {
-        return Some(Literal::Text(plain.to_owned()));
-    }
     match serde_json::from_str(text).ok()? {
         serde_json::Value::Bool(value) => Some(Literal::Boolean(value)),
         serde_json::Value::String(value) => Some(Literal::Text(value)),
@@ -124,21 +117,12 @@ fn literal_of(text: &str) -> Option<Literal> {
     }
 }
 
-/// Returns the value of a JSON string that has no escapes. Copying it is much faster than parsing it.
-fn without_escapes(text: &str) -> Option<&str> {
-    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    let needs_parser = |byte: u8| (byte < b' ') | (byte == b'"') | (byte == b'\\');
-    // A loop without early exit is vectorized.
-    let found = inner.bytes().fold(false, |found, byte| found | needs_parser(byte));
-    (!found).then_some(inner)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn strings_without_escapes_are_what_a_parser_reads() {
+    fn literals_are_what_a_parser_reads() {
         for text in [
             r#""""#,
             r#""é b""#,
@@ -155,7 +139,6 @@ mod tests {
             let number = serde_json::from_str(text).ok().map(Literal::Integer);
             assert_eq!(literal_of(text), parsed.or(number), "{text}");
         }
-        assert_eq!(without_escapes(r#""a b""#), Some("a b"));
     }
 
     #[test]

@@ -7,38 +7,27 @@ use mesh_ql::{Direction, Nulls};
 use super::records::Records;
 use crate::plan::SortKey;
 use crate::rows::StepCounter;
-use crate::{ResolveError, Value};
+use crate::{ResolveError, Value, ValueRef};
 
 /// Compares two values: NULL, then numbers and booleans, then text, then bytes, as in SQLite.
 pub(super) fn compare(left: &Value, right: &Value) -> Ordering {
-    match (left, right) {
-        (Value::Text(left), Value::Text(right)) => left.as_bytes().cmp(right.as_bytes()),
-        (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
-        _ if class(left) == TEXT && class(right) == TEXT => bytes(left).cmp(bytes(right)),
-        _ => match (Number::from_value(left), Number::from_value(right)) {
+    match (left.as_ref(), right.as_ref()) {
+        (ValueRef::Text(left), ValueRef::Text(right)) | (ValueRef::Bytes(left), ValueRef::Bytes(right)) => {
+            left.cmp(right)
+        }
+        (left_ref, right_ref) => match (Number::from_value(left), Number::from_value(right)) {
             (Some(left), Some(right)) => left.compare(right),
-            _ => class(left).cmp(&class(right)),
+            _ => class(left_ref).cmp(&class(right_ref)),
         },
     }
 }
 
-/// The class of texts.
-const TEXT: u8 = 2;
-
-fn bytes(text: &Value) -> &[u8] {
-    match text {
-        Value::Text(text) => text.as_bytes(),
-        Value::InvalidText(text) => text,
-        _ => &[],
-    }
-}
-
-fn class(value: &Value) -> u8 {
+fn class(value: ValueRef<'_>) -> u8 {
     match value {
-        Value::Null => 0,
-        Value::Boolean(_) | Value::Integer(_) | Value::Real(_) => 1,
-        Value::Text(_) | Value::InvalidText(_) => TEXT,
-        Value::Bytes(_) => 3,
+        ValueRef::Null => 0,
+        ValueRef::Boolean(_) | ValueRef::Integer(_) | ValueRef::Real(_) => 1,
+        ValueRef::Text(_) => 2,
+        ValueRef::Bytes(_) => 3,
     }
 }
 

@@ -1,7 +1,8 @@
 //! Runs of a fixed number of characters in a pattern, and the search for them.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use memchr::memmem::Finder;
 
 use super::{Pattern, fold};
@@ -129,52 +130,35 @@ pub(super) struct Automaton {
     words: usize,
     /// The bit of the last character of the run, in the last word.
     accept: u64,
-    /// The bit masks of the characters of the run. The first mask has only the `_` and serves all other characters.
-    masks: Vec<[u64; WORDS]>,
-    /// The index of the mask of each ASCII character.
-    ascii: [u16; 128],
-    /// The indexes of the masks of other characters, sorted by character.
-    others: Vec<(char, u16)>,
+    /// The bit masks of the characters of the run.
+    masks: HashMap<char, [u64; WORDS], RandomState>,
+    /// The mask of all other characters, which has only the `_`.
+    other: [u64; WORDS],
 }
 
 impl Automaton {
     fn new(run: &Run, ignore_case: bool) -> Self {
-        let mut any = [0; WORDS];
-        let mut by_char: BTreeMap<char, [u64; WORDS]> = BTreeMap::new();
+        let (mut masks, mut other) = (HashMap::default(), [0; WORDS]);
         for (index, wanted) in run.0.iter().enumerate() {
-            let mask = match wanted {
-                Some(char) => by_char.entry(*char).or_insert([0; WORDS]),
-                None => &mut any,
+            let mask: &mut [u64; WORDS] = match wanted {
+                Some(char) => masks.entry(*char).or_default(),
+                None => &mut other,
             };
             if let Some(word) = mask.get_mut(index / BITS) {
                 *word |= 1 << (index % BITS);
             }
         }
-        let (mut masks, mut ascii, mut others) = (vec![any], [0; 128], Vec::new());
-        for ((char, mask), index) in by_char.into_iter().zip(1..) {
-            masks.push(std::array::from_fn(|word| {
-                mask.get(word).copied().unwrap_or_default() | any.get(word).copied().unwrap_or_default()
-            }));
-            match ascii.get_mut(char as usize) {
-                Some(entry) => *entry = index,
-                None => others.push((char, index)),
-            }
+        for mask in masks.values_mut() {
+            mask.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
         }
         let words = run.0.len().div_ceil(BITS);
         let accept = 1 << (run.0.len().saturating_sub(1) % BITS);
-        Self { ignore_case, words, accept, masks, ascii, others }
+        Self { ignore_case, words, accept, masks, other }
     }
 
     fn mask(&self, char: char) -> &[u64] {
-        let char = fold(char, self.ignore_case);
-        let index = match self.ascii.get(char as usize) {
-            Some(index) => *index,
-            None => match self.others.binary_search_by_key(&char, |(char, _)| *char) {
-                Ok(found) => self.others.get(found).map_or(0, |(_, index)| *index),
-                Err(_) => 0,
-            },
-        };
-        self.masks.get(usize::from(index)).and_then(|mask| mask.get(..self.words)).unwrap_or_default()
+        let mask = self.masks.get(&fold(char, self.ignore_case)).unwrap_or(&self.other);
+        mask.get(..self.words).unwrap_or_default()
     }
 
     fn find<E>(

@@ -202,3 +202,52 @@ fn long_matching_can_be_stopped() {
         assert!(stopped.is_err() && spent < text.len() / 2, "{pattern}: {spent} steps");
     }
 }
+
+/// Returns the bounds of the texts that begin with a text. It has no character with a meaning in patterns.
+fn prefix_bounds(beginning: &str) -> Option<(String, String)> {
+    Pattern::new(&format!("{beginning}%"), false).unwrap().prefix_bounds()
+}
+
+#[track_caller]
+fn check_bounds(beginning: &str, expected: Option<(&str, &str)>) {
+    let found = prefix_bounds(beginning);
+    let found = found.as_ref().map(|(from, to)| (from.as_str(), to.as_str()));
+    assert_eq!(found, expected, "{beginning:?}");
+}
+
+#[test]
+fn the_upper_bound_has_the_next_character() {
+    check_bounds("", None);
+    check_bounds("abc", Some(("abc", "abd")));
+    check_bounds("12", Some(("12", "13")));
+    check_bounds("az", Some(("az", "a{")));
+    check_bounds("\0", Some(("\0", "\u{1}")));
+    check_bounds("日本", Some(("日本", "日札")));
+    check_bounds("\u{1f600}", Some(("\u{1f600}", "\u{1f601}")));
+    // There is no next character, or it differs in more than the last byte.
+    check_bounds("a\u{10ffff}", Some(("a", "b")));
+    check_bounds("a\u{d7ff}ÿ", Some(("a", "b")));
+    check_bounds("ÿ", None);
+    // The replacement character ends the beginning.
+    check_bounds("ab\u{fffd}c", Some(("ab", "ac")));
+    check_bounds("\u{fffd}", None);
+}
+
+#[test]
+fn texts_are_within_the_bounds_of_their_beginnings() {
+    let texts =
+        ["a", "ab", "b", "ÿ", "Ā", "\u{7f}", "\u{80}", "\u{7ff}", "\u{d7fe}", "\u{e000}", "\u{10fffe}"];
+    let utf16 =
+        |text: &str, bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<_>>();
+    for beginning in texts {
+        let Some((from, to)) = prefix_bounds(beginning) else { continue };
+        for rest in ["", "\0", "a", "ÿ", "\u{ffff}", "\u{10ffff}"] {
+            let text = format!("{beginning}{rest}");
+            assert!(from <= text && text < to, "{text:?}");
+            for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+                let [from, text, to] = [&from, &text, &to].map(|text| utf16(text, bytes));
+                assert!(from <= text && text < to, "{text:?}");
+            }
+        }
+    }
+}
