@@ -58,7 +58,7 @@ pub(crate) async fn run(
 
 /// Returns the parameters of a plan's statement.
 pub(crate) fn params(plan: &Plan, statement: &ReadStatement) -> Vec<Value> {
-    statement.statement.params.iter().map(|param| param.for_read(plan).into_owned()).collect()
+    statement.statement.params.iter().map(|param| param.value_for_read(plan).into_owned()).collect()
 }
 
 /// Converts the error of a plan's statement.

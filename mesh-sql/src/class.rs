@@ -1,9 +1,12 @@
-//! Classes of storage types: how the values of a column are bound and compared in the databases that answer a plan with one
-//! statement.
+//! Classes of storage types: how the values of a column are compared, bound and shown.
 
+use std::borrow::Cow;
 use std::fmt;
 
+use data_encoding::HEXLOWER;
+use mesh_plan::backend::number_text;
 use mesh_plan::{CompareOp, Value};
+use mesh_schema::NativeType;
 use sea_query::Expr;
 
 /// The form in which a parameter is compared.
@@ -19,62 +22,94 @@ pub enum Form {
 
 /// A class of storage types that can be compared with the same values.
 pub trait Class: Clone + fmt::Debug + PartialEq {
-    /// A value as it is bound to a statement. The default is NULL.
-    type Bound: Clone + fmt::Debug + PartialEq + Default;
+    /// The form of the numbers of rows.
+    const INTEGER: Form = Form::Bound;
 
-    /// Binds a text.
-    fn bind_text(text: String) -> Self::Bound;
+    /// The type to which the result of a comparison with NULL is cast, if the database cannot infer it.
+    const UNKNOWN: Option<&'static str> = None;
 
-    /// Binds an integer.
-    fn bind_integer(number: i64) -> Self::Bound;
+    /// Returns the class of a column's type. Without a type it is unknown.
+    fn of(native: Option<&NativeType>) -> Self;
 
-    /// Binds the text of a value.
-    fn bind_as_text(value: &Value) -> Self::Bound;
+    /// Returns the class of a column that is compared as a key.
+    fn of_key(native: Option<&NativeType>) -> Self {
+        Self::of(native)
+    }
 
     /// Returns the value to bind for a comparison with a column of this class, and the form of the comparison. `None` if a
     /// column cannot contain such a value, so that only the texts can be compared.
-    fn read(&self, value: &Value) -> Option<(Self::Bound, Form)>;
+    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, Form)>;
 
     /// Returns the form in which a value known only at run time is compared.
-    fn bind_form(&self) -> Form;
+    fn bind_form(&self) -> Form {
+        Form::Bound
+    }
+
+    /// Returns whether a value that compares in a form can be bound in [`Self::bind_form`].
+    fn binds(&self, _value: &Value, form: Form) -> bool {
+        form == self.bind_form()
+    }
 
     /// Returns the value to bind for a comparison in [`Self::bind_form`]; NULL if no record can have the value.
-    fn bind(&self, value: &Value) -> Self::Bound;
+    fn bind<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
+        if !self.is_bindable() {
+            return Self::bind_as_text(value);
+        }
+        let found = self.read(value).filter(|(value, form)| self.binds(value, *form));
+        found.map_or(Cow::Owned(Value::Null), |(value, _)| value)
+    }
 
-    /// Returns the value to bind for a part of an id that an earlier step of a write has returned.
-    fn bind_returned(&self, value: &Value) -> Self::Bound;
+    /// Returns the text of a value; NULL if it has none that can be stored.
+    fn bind_as_text(value: &Value) -> Cow<'_, Value> {
+        match value {
+            value if !Self::is_storable(value) => Cow::Owned(Value::Null),
+            Value::Text(_) => Cow::Borrowed(value),
+            value => Cow::Owned(value_text(value).map_or(Value::Null, Value::Text)),
+        }
+    }
+
+    /// Returns the value that a write stores in a column of this class. The database refuses values that the type does not have.
+    fn written(&self, value: &Value) -> Value {
+        value.clone()
+    }
 
     /// Binds a list.
-    fn bind_list(values: impl Iterator<Item = Self::Bound>) -> Self::Bound;
+    fn list<'v>(values: impl Iterator<Item = Cow<'v, Value>>) -> Value;
 
     /// Returns whether the database can store a value. If it cannot, no parameter has the value.
     fn is_storable(_value: &Value) -> bool {
         true
     }
 
-    /// Names the type of a text parameter.
-    fn typed_text(param: Expr) -> Expr;
-
-    /// Names the type of an integer parameter.
-    fn typed_integer(param: Expr) -> Expr;
-
     /// Names the type in which a parameter is compared in a form; without a form, that of texts.
-    fn typed(&self, param: Expr, form: Option<Form>) -> Expr;
+    fn typed(&self, param: Expr, _form: Option<Form>) -> Expr {
+        param
+    }
 
     /// Names the type of a list whose elements are compared in a form; without a form, as texts.
-    fn typed_list(&self, param: Expr, form: Option<Form>) -> Expr;
+    fn typed_list(&self, param: Expr, _form: Option<Form>) -> Expr {
+        param
+    }
 
-    /// Writes a bound value for people.
-    fn show(bound: &Self::Bound, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+    /// Converts a value of this class to be compared in a form.
+    fn in_form(&self, expr: Expr, _form: Form) -> Expr {
+        expr
+    }
 
     /// Returns whether values can be compared with one another, in an order that a cursor can express.
-    fn has_order(&self) -> bool;
+    fn has_order(&self) -> bool {
+        true
+    }
 
     /// Returns whether a value known only at run time is compared with the column itself, not with its text.
-    fn is_bindable(&self) -> bool;
+    fn is_bindable(&self) -> bool {
+        true
+    }
 
     /// Returns whether equal values are also the same in all other comparisons.
-    fn is_identity(&self) -> bool;
+    fn is_identity(&self) -> bool {
+        false
+    }
 
     /// Returns whether values are times in UTC, of a type with a zone that results do not show.
     fn is_utc(&self) -> bool {
@@ -86,6 +121,11 @@ pub trait Class: Clone + fmt::Debug + PartialEq {
 
     /// Returns a value of this class as text, with the class of texts.
     fn to_text(&self, expr: Expr) -> (Expr, Self);
+
+    /// Returns a value in a form that can be compared and ordered: unchanged for most types, else as text.
+    fn comparable(self, expr: Expr) -> (Expr, Self) {
+        if self.has_order() { (expr, self) } else { self.to_text(expr) }
+    }
 
     /// Compares two values of this class.
     fn compare(&self, left: Expr, op: CompareOp, right: Expr) -> Expr;
@@ -99,4 +139,52 @@ pub trait Class: Clone + fmt::Debug + PartialEq {
     fn or_null(&self, expr: Expr) -> Expr {
         expr
     }
+
+    /// Returns a value in a form that is NULL if responses show it as `null`.
+    fn complete(&self, expr: Expr) -> Expr {
+        expr
+    }
+}
+
+/// Returns the value as the text that a database would write for it; `None` for NULL.
+pub(crate) fn value_text(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null | Value::InvalidText(_) => return None,
+        Value::Boolean(value) => value.to_string(),
+        Value::Integer(value) => value.to_string(),
+        Value::Real(value) if value.is_finite() => number_text(*value),
+        Value::Real(value) if value.is_nan() => "NaN".to_owned(),
+        Value::Real(value) => if *value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned(),
+        Value::Text(text) => text.clone(),
+        Value::Bytes(bytes) => format!("\\x{}", HEXLOWER.encode(bytes)),
+    })
+}
+
+/// Returns a number, or the number in a text.
+pub(crate) fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(value) => Some(*value as f64),
+        Value::Real(value) => Some(*value),
+        Value::Text(text) if is_decimal(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Returns a double as an integer, if it is one.
+pub(crate) fn whole(value: f64) -> Option<i64> {
+    let fits = value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&value);
+    fits.then_some(value as i64)
+}
+
+/// Returns the integer that has this text.
+pub(crate) fn canonical(text: &str) -> Option<i64> {
+    text.parse::<i64>().ok().filter(|value| value.to_string() == text)
+}
+
+/// Returns whether a text is a number without an exponent.
+pub(crate) fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    all_digits(whole) && all_digits(fraction)
 }

@@ -3,13 +3,23 @@
 use mesh_schema::{NativeType, TableName};
 use sea_query::{Expr, ExprTrait as _, OnConflict, QueryBuilder, SelectStatement, TableRef};
 
+use super::class::Class;
+use super::custom::cast;
+use super::operand::Operand;
+use super::param::{self, Param};
 use super::statement::Params;
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
 use mesh_plan::{Aggregate, ColumnSource, Comparand, CompareOp};
 
-/// A value. If there is a slot, it is the value of the input in that slot.
+/// A value and, if it is that of an input, the input's slot.
 pub(super) type ValueOrInput<'v> = (&'v Value, Option<usize>);
+
+/// The parameters of a statement under construction in a dialect.
+pub(super) type ParamsOf<D> = Params<Param<<D as Dialect>::Class>>;
+
+/// A value of a row in a dialect.
+pub(super) type OperandOf<D> = Operand<<D as Dialect>::Class>;
 
 /// A part of an id with which a column is compared.
 #[derive(Clone)]
@@ -26,20 +36,17 @@ pub(super) enum IdPart<'v> {
 
 /// The SQL dialect of a database.
 pub(super) trait Dialect {
-    /// A parameter that is bound to a statement.
-    type Param: Clone;
-
-    /// A value of a row: its expression, with the type information that the dialect needs.
-    type Operand: Into<Expr> + Clone;
+    /// The classes of its storage types.
+    type Class: Class;
 
     /// Whether NULL sorts before all values in ascending order by default, rather than after them.
     const NULL_IS_SMALLEST: bool;
 
     /// Whether the database can begin a semi-join at the records of `EXISTS`.
-    const REORDERS_EXISTS: bool;
+    const REORDERS_EXISTS: bool = true;
 
     /// Whether other transactions can change records during a write, so that its checks are repeated at the end.
-    const RECHECKS: bool;
+    const RECHECKS: bool = true;
 
     /// Whether `UPDATE` and `DELETE` return rows. Otherwise only the number of rows that they have found is known, and a select
     /// reads the id of the record.
@@ -54,11 +61,23 @@ pub(super) trait Dialect {
     /// Returns the builder that renders the SQL.
     fn builder(&self) -> impl QueryBuilder;
 
+    /// Returns the values of inputs in the run for which the statement is built.
+    fn inputs(&self) -> &[Value] {
+        &[]
+    }
+
+    /// Returns the value of the input in the slot, or the given value if there is no slot.
+    fn current<'v>(&'v self, (value, slot): ValueOrInput<'v>) -> &'v Value {
+        slot.and_then(|slot| self.inputs().get(slot)).unwrap_or(value)
+    }
+
     /// Returns a parameter for the new value of a column of the given storage type.
-    fn written(&self, value: &Value, native: Option<&NativeType>) -> Self::Param;
+    fn written(&self, value: &Value, native: Option<&NativeType>) -> Param<Self::Class> {
+        Param::Value(Self::Class::of(native).written(value))
+    }
 
     /// Returns a parameter for a part of an id that is compared with a column of the given storage type.
-    fn id_part(&self, value: &Value, native: Option<&NativeType>) -> Self::Param {
+    fn id_part(&self, value: &Value, native: Option<&NativeType>) -> Param<Self::Class> {
         self.written(value, native)
     }
 
@@ -88,14 +107,10 @@ pub(super) trait Dialect {
         column
     }
 
-    /// Returns the parameter for a part of the id that an earlier step of a write has returned, and which is compared with a
-    /// column of the given storage type.
-    fn written_id(&self, part: usize, native: Option<&NativeType>) -> Self::Param;
-
     /// Compares a column of the given storage type with a part of an id. What a read finds by the id, a write finds too.
     fn compare_id(
         &self,
-        params: &mut Params<Self::Param>,
+        params: &mut ParamsOf<Self>,
         column: Expr,
         op: CompareOp,
         part: IdPart<'_>,
@@ -103,76 +118,55 @@ pub(super) trait Dialect {
     ) -> Expr {
         let part = match part {
             IdPart::Value(value) | IdPart::Assigned(value) => params.add(self.id_part(value, native)),
-            IdPart::Returned(part) => params.add(self.written_id(part, native)),
+            IdPart::Returned(part) => params.add(Param::WrittenId(part, Self::Class::of(native))),
             IdPart::Expr(expr) => expr,
         };
         self.compare_same_type(column, op, part, native)
     }
 
-    /// Returns the operand for an expression with the type of a column.
-    fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Self::Operand;
-
-    /// Returns an operand of the same type with another expression.
-    fn with_expr(&self, operand: Self::Operand, expr: Expr) -> Self::Operand;
-
-    /// Returns an operand in a form that can be compared and ordered.
-    fn comparable(&self, operand: Self::Operand) -> Self::Operand {
-        operand
-    }
-
-    /// Returns an operand in a form by which rows can be grouped. Values that responses show alike are in one group.
-    fn group_key(&self, operand: Self::Operand) -> Self::Operand {
-        self.comparable(operand)
-    }
-
-    /// Tests whether responses show a value as `null`.
-    fn is_null(&self, operand: Self::Operand, negated: bool) -> Expr {
-        let value: Expr = operand.into();
-        if negated { value.is_not_null() } else { value.is_null() }
-    }
-
     /// Returns a column of a parent in a form that compares like a parameter with the same value. `is_same_type` is whether
     /// the other column has the same type.
-    fn parent_key(&self, operand: Self::Operand, _is_same_type: bool) -> Expr {
-        operand.into()
+    fn parent_key(&self, key: Expr, _is_same_type: bool) -> Expr {
+        key
     }
 
     /// Returns the reference to a table.
-    fn table(&self, name: &TableName) -> TableRef;
+    fn table(&self, name: &TableName) -> TableRef {
+        match &name.schema {
+            Some(schema) => (schema.clone(), name.name.clone()).into(),
+            None => name.name.clone().into(),
+        }
+    }
 
     /// Compares a value of the given storage type with another value of this type, or with a parameter.
-    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr;
+    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr {
+        Self::Class::of_key(native).compare(left, op, right)
+    }
 
     /// Tests whether a value of the given storage type is in the rows of a subquery.
-    fn is_in_subquery(&self, left: Expr, select: SelectStatement, native: Option<&NativeType>) -> Expr;
+    fn is_in_subquery(&self, left: Expr, select: SelectStatement, _native: Option<&NativeType>) -> Expr {
+        left.in_subquery(select)
+    }
 
     /// Compares two columns for equality.
-    fn equal(&self, left: Self::Operand, right: Self::Operand) -> Expr;
+    fn equal(&self, left: OperandOf<Self>, right: OperandOf<Self>) -> Expr;
 
-    /// Compares with a value of the query. If there is a slot, compares with the input in that slot, and the value is a sample
-    /// of it.
+    /// Compares with a value of the query, or with an input of which the value is a sample.
     fn compare(
         &self,
-        params: &mut Params<Self::Param>,
-        left: Self::Operand,
+        params: &mut ParamsOf<Self>,
+        left: &OperandOf<Self>,
         op: CompareOp,
-        value: ValueOrInput<'_>,
-    ) -> Expr;
-
-    /// Compares with the session's value in a slot.
-    fn compare_session(
-        &self,
-        params: &mut Params<Self::Param>,
-        left: Self::Operand,
-        op: CompareOp,
-        slot: usize,
-    ) -> Expr;
+        (value, slot): ValueOrInput<'_>,
+    ) -> Expr {
+        compare(params, left, op, (self.current((value, slot)), slot))
+    }
 
     /// Tests whether a value is in the session's list in a slot.
     fn is_in_session(
         &self,
-        params: &mut Params<Self::Param>,
-        left: Self::Operand,
+        params: &mut ParamsOf<Self>,
+        left: OperandOf<Self>,
         slot: usize,
         negated: bool,
     ) -> Expr;
@@ -180,8 +174,8 @@ pub(super) trait Dialect {
     /// Tests whether a value is in a list that is not empty.
     fn is_in(
         &self,
-        params: &mut Params<Self::Param>,
-        left: Self::Operand,
+        params: &mut ParamsOf<Self>,
+        left: OperandOf<Self>,
         values: &[Comparand<Value>],
         negated: bool,
     ) -> Expr;
@@ -190,8 +184,8 @@ pub(super) trait Dialect {
     /// is a sample of it.
     fn like(
         &self,
-        params: &mut Params<Self::Param>,
-        left: Self::Operand,
+        params: &mut ParamsOf<Self>,
+        left: OperandOf<Self>,
         pattern: (&str, Option<usize>),
         ignore_case: bool,
     ) -> Expr;
@@ -200,15 +194,32 @@ pub(super) trait Dialect {
     /// not JSON.
     fn json(
         &self,
-        params: &mut Params<Self::Param>,
-        document: Self::Operand,
+        params: &mut ParamsOf<Self>,
+        document: OperandOf<Self>,
         at: &JsonPointer,
         ty: JsonType,
-    ) -> Self::Operand;
+    ) -> OperandOf<Self>;
 
     /// Calls an aggregate function over the values of a column, or over rows if there is no column.
-    fn aggregate(&self, call: &Aggregate, column: Option<Self::Operand>) -> Self::Operand;
+    fn aggregate(&self, call: &Aggregate, column: Option<OperandOf<Self>>) -> OperandOf<Self>;
+}
+
+/// Compares with a value or an input in the form that the class of the left side has for it, or as text.
+pub(super) fn compare<C: Class>(
+    params: &mut Params<Param<C>>,
+    left: &Operand<C>,
+    op: CompareOp,
+    right: ValueOrInput<'_>,
+) -> Expr {
+    match left.class.read(right.0) {
+        Some((_, form)) => {
+            let param = param::value_or_input(params, &left.class, Some(form), right);
+            left.class.compare(left.class.in_form(left.expr.clone(), form), op, param)
+        }
+        None if *right.0 == Value::Null => C::UNKNOWN.map_or_else(Expr::null, |ty| cast(Expr::null(), ty)),
+        None => left.to_text().compare(op, param::value_or_input(params, &left.class, None, right)),
+    }
 }
 
 /// A function that returns the operand for a value of a row or of a group.
-pub(super) type Operands<'a, D> = dyn Fn(&ColumnSource) -> <D as Dialect>::Operand + 'a;
+pub(super) type Operands<'a, D> = dyn Fn(&ColumnSource) -> OperandOf<D> + 'a;

@@ -2,7 +2,8 @@
 
 use sea_query::{Expr, Query, SelectStatement};
 
-use super::dialect::{Dialect, Operands};
+use super::dialect::{Dialect, OperandOf, Operands};
+use super::operand::Operand;
 use mesh_plan::{Aggregate, ColumnSource, Grouping};
 
 /// The alias of the groups.
@@ -31,11 +32,11 @@ pub(super) fn groups<D: Dialect>(
     grouping: &Grouping,
 ) -> SelectStatement {
     for (index, column) in grouping.keys.iter().enumerate() {
-        let key: Expr = key(dialect, operands, column).into();
+        let key = key::<D>(operands, column).expr;
         rows.expr_as(key.clone(), key_name(index)).add_group_by([key]);
     }
     for (index, call) in grouping.aggregates.iter().enumerate() {
-        rows.expr_as(aggregate(dialect, operands, call).into(), aggregate_name(index));
+        rows.expr_as(aggregate(dialect, operands, call).expr, aggregate_name(index));
     }
     if grouping.keys.is_empty() && grouping.aggregates.is_empty() {
         rows.expr_as(Expr::Constant(1.into()), key_name(0));
@@ -49,30 +50,34 @@ pub(super) fn operand<D: Dialect>(
     operands: &Operands<'_, D>,
     grouping: &Grouping,
     source: &ColumnSource,
-) -> D::Operand {
+) -> OperandOf<D> {
     let (name, value) = match source {
         ColumnSource::Aggregate(index) => {
             let value = grouping.aggregates.get(*index).map(|call| aggregate(dialect, operands, call));
-            (aggregate_name(*index), value.unwrap_or_else(|| dialect.operand(Expr::null(), None)))
+            (aggregate_name(*index), value.unwrap_or_else(|| Operand::of(Expr::null(), None)))
         }
         ColumnSource::Column(column) => {
             let index = grouping.keys.iter().position(|key| key == column).unwrap_or_default();
-            (key_name(index), key(dialect, operands, column))
+            (key_name(index), key::<D>(operands, column))
         }
         // The planner allows related records only in reads of records.
         ColumnSource::Related { .. } | ColumnSource::Exists(_) | ColumnSource::Json { .. } => {
-            return dialect.operand(Expr::null(), None);
+            return Operand::of(Expr::null(), None);
         }
     };
-    dialect.with_expr(value, Expr::col((GROUPS, name)))
+    value.with_expr(Expr::col((GROUPS, name)))
 }
 
-fn key<D: Dialect>(dialect: &D, operands: &Operands<'_, D>, column: &str) -> D::Operand {
-    dialect.group_key(operands(&ColumnSource::Column(column.to_owned())))
+fn key<D: Dialect>(operands: &Operands<'_, D>, column: &str) -> OperandOf<D> {
+    operands(&ColumnSource::Column(column.to_owned())).complete().comparable()
 }
 
 /// Calls an aggregate function over rows.
-pub(super) fn aggregate<D: Dialect>(dialect: &D, operands: &Operands<'_, D>, call: &Aggregate) -> D::Operand {
+pub(super) fn aggregate<D: Dialect>(
+    dialect: &D,
+    operands: &Operands<'_, D>,
+    call: &Aggregate,
+) -> OperandOf<D> {
     let column = call.column.as_ref().map(|column| operands(&ColumnSource::Column(column.clone())));
     dialect.aggregate(call, column)
 }

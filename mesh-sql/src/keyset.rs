@@ -6,7 +6,7 @@ use sea_query::{Expr, ExprTrait as _};
 use mesh_plan::{CompareOp, SortKey, Value};
 
 use crate::class::Class;
-use crate::dialect::{Dialect, Operands};
+use crate::dialect::{Dialect, Operands, ParamsOf};
 use crate::operand::Operand;
 use crate::param::{self, Param};
 use crate::statement::Params;
@@ -73,15 +73,15 @@ fn after_value(key: &CursorKey<'_>, rest: Option<Expr>, mut compare: impl FnMut(
 type KeyOperand<'a, C> = (&'a SortKey, Operand<C>, &'a Value);
 
 /// Returns the condition on the rows that follow the row with these sort values, which are known only at run time.
-pub(super) fn after_values<C: Class, D: Dialect<Param = Param<C>, Operand = Operand<C>>>(
+pub(super) fn after_values<D: Dialect>(
     dialect: &D,
-    params: &mut Params<Param<C>>,
+    params: &mut ParamsOf<D>,
     operands: &Operands<'_, D>,
     order: &[SortKey],
     values: &[Value],
 ) -> Expr {
     let keys = order.iter().zip(values);
-    let keys: Vec<KeyOperand<'_, C>> =
+    let keys: Vec<KeyOperand<'_, D::Class>> =
         keys.map(|(key, value)| (key, operands(&key.source).comparable(), value)).collect();
     if let Some(condition) = after_row(params, &keys) {
         return condition;
@@ -93,8 +93,8 @@ pub(super) fn after_values<C: Class, D: Dialect<Param = Param<C>, Operand = Oper
     });
     after(cursor, |index, _, op| {
         let Some((_, operand, value)) = keys.get(index) else { return Expr::null() };
-        if !C::is_storable(value) {
-            return dialect.compare(params, operand.clone(), op, (value, None));
+        if !D::Class::is_storable(value) {
+            return dialect.compare(params, operand, op, (value, None));
         }
         let right = param::after(params, index, &operand.class, value);
         let is_read = operand.class.read(value).is_some();

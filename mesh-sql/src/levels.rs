@@ -11,10 +11,9 @@ use sea_query::{Expr, Query, SelectStatement, WithClause};
 
 use crate::class::Class;
 use crate::custom::count_rows;
-use crate::dialect::{Dialect, Operands};
+use crate::dialect::{Dialect, Operands, ParamsOf};
 use crate::join_room::{JoinRoom, tables, tables_of_join};
 use crate::layout::{Layout, ReadStatement};
-use crate::operand::Operand;
 use crate::order::SortTerm;
 use crate::param::{self, Param};
 use crate::related::typed_placeholder;
@@ -30,12 +29,7 @@ pub(crate) const ROW_NUMBER: &str = "o";
 pub(crate) const PARENT_NUMBER: &str = "p";
 
 /// How a dialect renders levels.
-pub(crate) trait LevelDialect:
-    Dialect<Param = Param<Self::Class>, Operand = Operand<Self::Class>> + Copy
-{
-    /// The classes of its storage types.
-    type Class: Class;
-
+pub(crate) trait LevelDialect: Dialect + Copy {
     /// What the rows of a level are, and how they are numbered.
     type Rows;
 
@@ -155,7 +149,7 @@ pub(crate) struct Position<'a> {
 
 /// The lowering of a plan to levels.
 pub(crate) struct Lowering<'p, D: LevelDialect> {
-    pub(crate) params: Params<D::Param>,
+    pub(crate) params: ParamsOf<D>,
     pub(crate) dialect: D,
     pub(crate) levels: Vec<Level<D::Rows>>,
     pub(crate) rows_max: u64,
@@ -172,7 +166,7 @@ pub(crate) struct Lowering<'p, D: LevelDialect> {
 }
 
 /// Lowers a plan to one statement.
-pub(crate) fn lower<D: LevelDialect>(plan: &Plan, dialect: D) -> ReadStatement<D::Param> {
+pub(crate) fn lower<D: LevelDialect>(plan: &Plan, dialect: D) -> ReadStatement<Param<D::Class>> {
     let mut lowering = Lowering::new(plan, dialect);
     let mut layout = lowering.root(plan.node());
     // Breadth first, so that the number of a level is its position in the statement.
@@ -370,8 +364,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
                 ColumnSource::Column(column) => node.native.get(column),
                 _ => None,
             };
-            native.is_some_and(|it| it.unique)
-                && self.dialect.operand(Expr::null(), native).class.is_bindable()
+            native.is_some_and(|it| it.unique) && D::Class::of(native).is_bindable()
         })
     }
 }

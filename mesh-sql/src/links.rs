@@ -2,22 +2,16 @@
 
 use std::collections::HashMap;
 
-use mesh_schema::{ColumnPair, Link, NativeType, TableName};
-use sea_query::{Expr, ExprTrait as _, Query, TableRef};
+use mesh_schema::{ColumnPair, Link, NativeType};
+use sea_query::{Expr, ExprTrait as _, Query};
 
+use super::class::Class;
 use super::dialect::Dialect;
+use super::operand::Operand;
 use mesh_plan::{ColumnSource, CompareOp, Join, JoinForm, Node};
 
 /// The alias of a junction table.
 pub(super) const JUNCTION: &str = "j";
-
-/// Returns the reference to a table.
-pub(super) fn table(name: &TableName) -> TableRef {
-    match &name.schema {
-        Some(schema) => (schema.clone(), name.name.clone()).into(),
-        None => name.name.clone().into(),
-    }
-}
 
 /// Returns the columns that link a relation to the record of each parent, if a key of the database allows only one.
 pub(super) fn key_of_one(join: &Join) -> Option<&[ColumnPair]> {
@@ -28,22 +22,21 @@ pub(super) fn key_of_one(join: &Join) -> Option<&[ColumnPair]> {
 }
 
 /// Returns the operand for a column of the table with this alias. `native` has the storage types of its columns.
-pub(super) fn table_operand<D: Dialect>(
-    dialect: &D,
+pub(super) fn table_operand<C: Class>(
     native: &HashMap<String, NativeType>,
     alias: &str,
     source: &ColumnSource,
-) -> D::Operand {
+) -> Operand<C> {
     match source {
         ColumnSource::Column(column) => {
-            dialect.operand(Expr::col((alias.to_owned(), column.clone())), native.get(column))
+            Operand::of(Expr::col((alias.to_owned(), column.clone())), native.get(column))
         }
         // The planner allows aggregates only in grouped reads. `super::related` lowers values of related records, and
         // `super::predicate` lowers values in JSON documents.
         ColumnSource::Aggregate(_)
         | ColumnSource::Related { .. }
         | ColumnSource::Exists(_)
-        | ColumnSource::Json { .. } => dialect.operand(Expr::null(), None),
+        | ColumnSource::Json { .. } => Operand::of(Expr::null(), None),
     }
 }
 
@@ -56,12 +49,11 @@ pub(super) fn linked<D: Dialect>(
     keys: impl IntoIterator<Item = Expr>,
 ) -> Expr {
     let mut keys = keys.into_iter();
-    let column =
-        |name: &str| table_operand(dialect, &target.native, alias, &ColumnSource::Column(name.to_owned()));
+    let column = |name: &str| table_operand(&target.native, alias, &ColumnSource::Column(name.to_owned()));
     match link {
         Link::Direct { pairs } => (pairs.iter().zip(keys))
             .map(|(pair, key)| {
-                dialect.equal(column(&pair.target), dialect.operand(key, parent.native.get(&pair.parent)))
+                dialect.equal(column(&pair.target), Operand::of(key, parent.native.get(&pair.parent)))
             })
             .reduce(Expr::and)
             .unwrap_or_else(|| Expr::Constant(true.into())),
@@ -74,7 +66,7 @@ pub(super) fn linked<D: Dialect>(
                 .column(cell(to))
                 .from_as(dialect.table(junction), junction_alias.to_owned())
                 .and_where(dialect.compare_same_type(from, CompareOp::Eq, key, parent.native.get(id)));
-            dialect.is_in_subquery(column(column_name).into(), pairs, target.native.get(column_name))
+            dialect.is_in_subquery(column(column_name).expr, pairs, target.native.get(column_name))
         }
     }
 }

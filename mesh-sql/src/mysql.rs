@@ -10,7 +10,6 @@
 //! truncates the result at `group_concat_max_len`.
 
 mod aggregate;
-mod compare;
 mod dialect;
 mod json;
 mod levels;
@@ -18,9 +17,8 @@ mod levels;
 mod tests;
 mod type_class;
 
-use mesh_plan::{Key, Plan, Value};
+use mesh_plan::Key;
 use mesh_schema::Schema;
-use std::borrow::Cow;
 use type_class::TypeClass;
 
 use crate::custom;
@@ -37,26 +35,6 @@ pub type Param = crate::param::Param<TypeClass>;
 pub type ReadStatement = crate::layout::ReadStatement<Param>;
 
 type Operand = crate::operand::Operand<TypeClass>;
-
-impl Param {
-    /// Returns the value to bind in a run of the plan. A value that the column can never contain is NULL, which equals no
-    /// value.
-    pub fn for_read(&self, plan: &Plan) -> Cow<'_, Value> {
-        self.bound_in_read(plan)
-    }
-
-    /// Returns the value to bind in a write whose earlier steps have returned this id.
-    pub fn for_write(&self, id: &[Value]) -> Cow<'_, Value> {
-        self.bound_in_write(id)
-    }
-}
-
-impl Operand {
-    /// Returns the value as responses show it: a date without a month or a day is NULL.
-    fn complete(self) -> Self {
-        if self.class.is_date() { Self { expr: custom::complete_date(self.expr), ..self } } else { self }
-    }
-}
 
 /// Lowers a write.
 pub fn write_steps(mutation: &Mutation) -> Vec<Step<Param>> {

@@ -1,6 +1,7 @@
 //! Expressions with the class of their type.
 
 use mesh_plan::CompareOp;
+use mesh_schema::NativeType;
 use sea_query::Expr;
 
 use crate::class::Class;
@@ -19,6 +20,18 @@ impl<C: Class> Operand<C> {
         Self { expr, class, has_nondeterministic_collation: false }
     }
 
+    /// Returns the operand for a value of a column's type.
+    pub(crate) fn of(expr: Expr, native: Option<&NativeType>) -> Self {
+        let has_nondeterministic_collation =
+            native.is_some_and(|native| native.has_nondeterministic_collation);
+        Self { expr, class: C::of(native), has_nondeterministic_collation }
+    }
+
+    /// Returns an operand of the same type with another expression.
+    pub(crate) fn with_expr(self, expr: Expr) -> Self {
+        Self { expr, ..self }
+    }
+
     /// Returns the value as text.
     pub(crate) fn to_text(&self) -> Self {
         let (expr, class) = self.class.to_text(self.expr.clone());
@@ -35,14 +48,15 @@ impl<C: Class> Operand<C> {
         if self.class.is_bindable() { self.clone() } else { self.to_text() }
     }
 
-    /// Returns the value in a form that can be compared and ordered: unchanged for most types, else as text.
+    /// Returns the value in a form that can be compared and ordered.
     pub(crate) fn comparable(self) -> Self {
-        if self.class.has_order() { self } else { self.to_text() }
+        let (expr, class) = self.class.comparable(self.expr);
+        Self { expr, class, ..self }
     }
-}
 
-impl<C> From<Operand<C>> for Expr {
-    fn from(operand: Operand<C>) -> Self {
-        operand.expr
+    /// Returns the value in a form that is NULL if responses show it as `null`.
+    pub(crate) fn complete(self) -> Self {
+        let expr = self.class.complete(self.expr);
+        Self { expr, ..self }
     }
 }

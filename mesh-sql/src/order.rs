@@ -17,7 +17,6 @@ pub(super) struct SortTerm {
 
 /// Returns the keys of `ORDER BY`.
 pub(super) fn sort_terms<'a, D: Dialect>(
-    dialect: &'a D,
     operands: &'a Operands<'a, D>,
     order: &'a [SortKey],
 ) -> impl Iterator<Item = SortTerm> + 'a {
@@ -29,7 +28,7 @@ pub(super) fn sort_terms<'a, D: Dialect>(
             Nulls::Last if key.nullable && default_first => Some(NullOrdering::Last),
             Nulls::First | Nulls::Last => None,
         };
-        let expr = dialect.comparable(operands(&key.source)).into();
+        let expr = operands(&key.source).comparable().expr;
         SortTerm { expr, order: if is_ascending { Order::Asc } else { Order::Desc }, nulls }
     })
 }

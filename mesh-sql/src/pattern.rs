@@ -1,5 +1,7 @@
 //! Patterns of `LIKE`.
 
+use mesh_plan::backend::Pattern;
+
 /// Escapes a `\` at the end of a pattern, which some databases refuse.
 pub(crate) fn escape_end(pattern: &str) -> String {
     let mut text = pattern.to_owned();
@@ -7,6 +9,16 @@ pub(crate) fn escape_end(pattern: &str) -> String {
         text.push('\\');
     }
     text
+}
+
+/// Returns a bound of the texts that begin as the pattern does: the exclusive upper one if `is_end` is set, else the inclusive
+/// lower one. `None` if the pattern has no such beginning.
+pub(crate) fn bound(pattern: &str, is_end: bool) -> Option<String> {
+    let (from, mut to) = Pattern::new(pattern, false).ok()?.prefix_bounds()?;
+    // A numeric column would compare a text that reads as a number as a number, and numbers sort before all texts. With this
+    // character at its end, the text does not read as a number.
+    to.push('\u{1}');
+    Some(if is_end { to } else { from })
 }
 
 #[cfg(test)]

@@ -25,10 +25,10 @@ use mesh_schema::Schema;
 use std::borrow::Cow;
 use type_class::TypeClass;
 
-use crate::custom;
 pub use crate::layout::Layout;
 use crate::statement::Statement;
 use crate::write::{self, Step, WriteProbe};
+use crate::{class, custom};
 pub use charset::Charset;
 pub use conversion::{Conversion, conversions};
 pub use dialect::Features;
@@ -46,20 +46,21 @@ type Operand = crate::operand::Operand<TypeClass>;
 impl Param {
     /// Returns the text to bind in a run of the plan. `None` is NULL. A value that the column can never contain is NULL too,
     /// because NULL equals no value.
-    pub fn for_read(&self, plan: &Plan) -> Option<Cow<'_, str>> {
-        as_text(self.bound_in_read(plan))
+    pub fn for_read<'p>(&'p self, plan: &'p Plan) -> Option<Cow<'p, str>> {
+        as_text(self.value_for_read(plan))
     }
 
     /// Returns the text to bind in a write whose earlier steps have returned this id.
-    pub fn for_write(&self, id: &[Value]) -> Option<Cow<'_, str>> {
-        as_text(self.bound_in_write(id))
+    pub fn for_write<'p>(&'p self, id: &'p [Value]) -> Option<Cow<'p, str>> {
+        as_text(self.value_for_write(id))
     }
 }
 
-fn as_text(bound: Cow<'_, Option<String>>) -> Option<Cow<'_, str>> {
-    match bound {
-        Cow::Borrowed(text) => text.as_deref().map(Cow::Borrowed),
-        Cow::Owned(text) => text.map(Cow::Owned),
+fn as_text(value: Cow<'_, Value>) -> Option<Cow<'_, str>> {
+    match value {
+        Cow::Borrowed(Value::Text(text)) => Some(Cow::Borrowed(text)),
+        Cow::Owned(Value::Text(text)) => Some(Cow::Owned(text)),
+        value => class::value_text(&value).map(Cow::Owned),
     }
 }
 

@@ -2,19 +2,19 @@
 
 use sea_query::{BinOper, Expr, ExprTrait as _};
 
-use super::dialect::{Dialect, Operands};
-use super::statement::Params;
+use super::dialect::{Dialect, Operands, ParamsOf};
+use super::param;
 use crate::custom::is_not_true;
 use mesh_plan::{ColumnSource, CompareOp, Predicate};
 
 /// Lowers a predicate on rows with these operands. The parser bounds its nesting.
 pub(super) fn lower<D: Dialect>(
     dialect: &D,
-    params: &mut Params<D::Param>,
+    params: &mut ParamsOf<D>,
     operands: &Operands<'_, D>,
     predicate: &Predicate,
 ) -> Expr {
-    let operand = |params: &mut Params<D::Param>, source: &ColumnSource| match source {
+    let operand = |params: &mut ParamsOf<D>, source: &ColumnSource| match source {
         ColumnSource::Json { of, at, ty } => dialect.json(params, operands(of), at, *ty),
         source => operands(source),
     };
@@ -28,17 +28,18 @@ pub(super) fn lower<D: Dialect>(
         Predicate::Not(part) => lower(dialect, params, operands, part).not(),
         Predicate::NotTrue(part) => is_not_true(lower(dialect, params, operands, part)),
         Predicate::Exists { related, negated } => {
-            let exists: Expr = operands(&ColumnSource::Exists(*related)).into();
+            let exists = operands(&ColumnSource::Exists(*related)).expr;
             if *negated { exists.not() } else { exists }
         }
         Predicate::Param { condition, .. } => lower(dialect, params, operands, condition),
         Predicate::Compare { source, op, value } => {
             let left = operand(params, source);
-            dialect.compare(params, left, *op, value.parts())
+            dialect.compare(params, &left, *op, value.parts())
         }
         Predicate::Session { source, op, slot, .. } => {
             let left = operand(params, source);
-            dialect.compare_session(params, left, *op, *slot)
+            let right = param::session(params, *slot, &left.class);
+            left.to_bindable().compare(*op, right)
         }
         Predicate::SessionIn { source, slot, negated, .. } => {
             let left = operand(params, source);
@@ -54,8 +55,8 @@ pub(super) fn lower<D: Dialect>(
             dialect.like(params, left, (pattern, slot), *ignore_case)
         }
         Predicate::IsNull { source, negated } => {
-            let left = operand(params, source);
-            dialect.is_null(left, *negated)
+            let left = operand(params, source).complete().expr;
+            if *negated { left.is_not_null() } else { left.is_null() }
         }
     }
 }

@@ -10,11 +10,11 @@ use mesh_ql::AggregateFn;
 use mesh_schema::{ColumnPair, Link};
 use sea_query::{Expr, ExprTrait as _, Func, JoinType, Query, SelectStatement};
 
-use super::dialect::Dialect;
+use super::dialect::{Dialect, OperandOf, ParamsOf};
 use super::join_room::JoinRoom;
 use super::links::{JUNCTION, linked, table_operand};
+use super::operand::Operand;
 use super::order::{order_by, sort_terms};
-use super::statement::Params;
 use super::{group, predicate};
 use mesh_plan::{ColumnSource, CompareOp, Node, Predicate, Related, Value};
 
@@ -31,14 +31,14 @@ pub(super) struct RowOperands<'a, D: Dialect> {
 /// The values of related records.
 struct RelatedOperands<D: Dialect> {
     exists: Expr,
-    columns: Vec<D::Operand>,
+    columns: Vec<OperandOf<D>>,
 }
 
 impl<'a, D: Dialect> RowOperands<'a, D> {
     /// Lowers the related records of a node. `rows` selects from the node's table under `alias`; joins are added to it.
     pub(super) fn new(
         dialect: &'a D,
-        params: &mut Params<D::Param>,
+        params: &mut ParamsOf<D>,
         node: &'a Node,
         alias: String,
         rows: &mut SelectStatement,
@@ -49,7 +49,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// Lowers the related records of a node whose rows must all be read to find the first ones in their order.
     pub(super) fn for_ordered_rows(
         dialect: &'a D,
-        params: &mut Params<D::Param>,
+        params: &mut ParamsOf<D>,
         node: &'a Node,
         alias: String,
         rows: &mut SelectStatement,
@@ -65,7 +65,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// which `room` has no place become subqueries.
     fn lower(
         dialect: &'a D,
-        params: &mut Params<D::Param>,
+        params: &mut ParamsOf<D>,
         node: &'a Node,
         alias: String,
         (rows, grouped): (&mut SelectStatement, Option<usize>),
@@ -96,12 +96,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
 
     /// Lowers the related records of rows that a write selects or changes. All of them become subqueries, because nothing can
     /// be joined to a statement that changes rows.
-    pub(super) fn for_write(
-        dialect: &'a D,
-        params: &mut Params<D::Param>,
-        node: &'a Node,
-        alias: String,
-    ) -> Self {
+    pub(super) fn for_write(dialect: &'a D, params: &mut ParamsOf<D>, node: &'a Node, alias: String) -> Self {
         let mut operands = Self::without_related(dialect, node, alias);
         // Unlike the name of a table, these names are short, and no table has them.
         operands.aliases = ("mesh_guard".to_owned(), "mesh_guard_j");
@@ -123,24 +118,24 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     }
 
     /// Returns the operand for a value of the rows.
-    pub(super) fn get(&self, source: &ColumnSource) -> D::Operand {
+    pub(super) fn get(&self, source: &ColumnSource) -> OperandOf<D> {
         let related = |related: &usize| self.related.get(*related);
         let found = match source {
             ColumnSource::Related { related: number, column } => {
                 related(number).and_then(|related| related.columns.get(*column)).cloned()
             }
             ColumnSource::Exists(number) => {
-                related(number).map(|related| self.dialect.operand(related.exists.clone(), None))
+                related(number).map(|related| Operand::of(related.exists.clone(), None))
             }
             ColumnSource::Column(_) | ColumnSource::Aggregate(_) | ColumnSource::Json { .. } => None,
         };
-        found.unwrap_or_else(|| table_operand(self.dialect, &self.node.native, &self.alias, source))
+        found.unwrap_or_else(|| table_operand(&self.node.native, &self.alias, source))
     }
 
     /// Joins the record of a to-one relation to the rows. If there is none, its columns are NULL.
     fn join(
         &self,
-        params: &mut Params<D::Param>,
+        params: &mut ParamsOf<D>,
         related: &'a Related,
         alias: String,
         (rows, room): (&mut SelectStatement, &mut JoinRoom),
@@ -148,7 +143,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         let node = &related.node;
         let mut condition = self.linked(related, &alias);
         if let Some(filter) = &node.filter {
-            let columns = |source: &ColumnSource| table_operand(self.dialect, &node.native, &alias, source);
+            let columns = |source: &ColumnSource| table_operand(&node.native, &alias, source);
             condition = condition.and(predicate::lower(self.dialect, params, &columns, filter));
         }
         rows.join_as(JoinType::LeftJoin, self.dialect.table(&node.table), alias.clone(), condition);
@@ -160,7 +155,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// Joins the single record of a condition to the rows. The condition may be unknown instead of false.
     fn join_condition(
         &self,
-        params: &mut Params<D::Param>,
+        params: &mut ParamsOf<D>,
         related: &'a Related,
         alias: String,
         (rows, room): (&mut SelectStatement, &mut JoinRoom),
@@ -187,7 +182,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// twice.
     fn join_groups(
         &self,
-        params: &mut Params<D::Param>,
+        params: &mut ParamsOf<D>,
         related: &'a Related,
         alias: String,
         rows: &mut SelectStatement,
@@ -220,11 +215,11 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             groups.expr_as(key.clone(), format!("k{index}")).add_group_by([key]);
         }
         for (index, call) in grouping.aggregates.iter().enumerate() {
-            groups.expr_as(group::aggregate(dialect, &operands, call).into(), format!("a{index}"));
+            groups.expr_as(group::aggregate(dialect, &operands, call).expr, format!("a{index}"));
         }
         let linked = pairs.iter().enumerate().map(|(index, pair)| {
             let key = Expr::col((alias.clone(), format!("k{index}")));
-            self.equal(pair, dialect.operand(key, node.native.get(&pair.target)), &self.alias)
+            self.equal(pair, Operand::of(key, node.native.get(&pair.target)), &self.alias)
         });
         rows.join_subquery(JoinType::LeftJoin, groups, alias.clone(), linked.reduce(Expr::and)?);
         let columns = node.columns.iter().filter_map(|column| {
@@ -235,7 +230,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
                 AggregateFn::Count => Func::coalesce([value, Expr::Constant(0.into())]).into(),
                 _ => value,
             };
-            Some(dialect.with_expr(group::aggregate(dialect, &operands, call), value))
+            Some(group::aggregate(dialect, &operands, call).with_expr(value))
         });
         let columns = columns.collect();
         Some(RelatedOperands { exists: Expr::Constant(true.into()), columns })
@@ -245,7 +240,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// the rows if they are few.
     fn has_parent(
         &self,
-        params: &mut Params<D::Param>,
+        params: &mut ParamsOf<D>,
         related: &Related,
         alias: &str,
         pairs: &[ColumnPair],
@@ -256,11 +251,11 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         parents.expr(Expr::Constant(1.into())).from_as(dialect.table(&node.table), parent.clone());
         for pair in pairs {
             let source = ColumnSource::Column(pair.target.clone());
-            let key = table_operand(dialect, &related.node.native, alias, &source);
+            let key = table_operand(&related.node.native, alias, &source);
             parents.and_where(self.equal(pair, key, &parent));
         }
         if let Some(filter) = &node.filter {
-            let columns = |source: &ColumnSource| table_operand(dialect, &node.native, &parent, source);
+            let columns = |source: &ColumnSource| table_operand(&node.native, &parent, source);
             parents.and_where(predicate::lower(dialect, params, &columns, filter));
         }
         Expr::exists(parents)
@@ -268,9 +263,9 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
 
     /// Returns the condition that a key of related records equals the parent's column of the pair, in the node's rows under
     /// `alias`.
-    fn equal(&self, pair: &ColumnPair, key: D::Operand, alias: &str) -> Expr {
+    fn equal(&self, pair: &ColumnPair, key: OperandOf<D>, alias: &str) -> Expr {
         let source = ColumnSource::Column(pair.parent.clone());
-        self.dialect.equal(key, table_operand(self.dialect, &self.node.native, alias, &source))
+        self.dialect.equal(key, table_operand(&self.node.native, alias, &source))
     }
 
     /// Returns the condition that the row's key is in a list of the keys of the related records. The condition may be unknown
@@ -300,15 +295,14 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
                 parent
             }
         };
-        let source = ColumnSource::Column(key.clone());
-        let operand = table_operand(dialect, &self.node.native, &self.alias, &source);
-        Some(dialect.is_in_subquery(operand.into(), list, self.node.native.get(key)))
+        let column = Expr::col((self.alias.clone(), key.clone()));
+        Some(dialect.is_in_subquery(column, list, self.node.native.get(key)))
     }
 
     /// Lowers related records to correlated subqueries.
     fn subquery(
         &self,
-        params: &mut Params<D::Param>,
+        params: &mut ParamsOf<D>,
         related: &'a Related,
         alias: String,
         is_required: bool,
@@ -332,16 +326,15 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             Link::Through { table, from, to, target, parent, .. }
                 if D::REORDERS_EXISTS && node.columns.is_empty() =>
             {
-                let junction = |column: &String| Expr::col((format!("{alias}_{JUNCTION}"), column.clone()));
-                let native = node.native.get(target);
-                let target =
-                    table_operand(dialect, &node.native, &alias, &ColumnSource::Column(target.clone()));
-                let pair = dialect.compare_same_type(target.into(), CompareOp::Eq, junction(to), native);
-                let native = self.node.native.get(parent);
-                let key = ColumnSource::Column(parent.clone());
-                let key = table_operand(dialect, &self.node.native, &self.alias, &key);
-                let linked = dialect.compare_same_type(junction(from), CompareOp::Eq, key.into(), native);
                 let name = format!("{alias}_{JUNCTION}");
+                let column = |alias: &str, name: &String| Expr::col((alias.to_owned(), name.clone()));
+                let equal = |left: Expr, right: Expr, native| {
+                    dialect.compare_same_type(left, CompareOp::Eq, right, native)
+                };
+                let native = node.native.get(target);
+                let pair = equal(column(&alias, target), column(&name, to), native);
+                let native = self.node.native.get(parent);
+                let linked = equal(column(&name, from), column(&self.alias, parent), native);
                 records.join_as(JoinType::InnerJoin, dialect.table(table), name, pair).and_where(linked);
             }
             _ => {
@@ -356,14 +349,14 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
                     call.map(|call| group::aggregate(dialect, &operands, call))
                 }
                 _ => {
-                    order_by(&mut one, sort_terms(dialect, &operands, &node.order));
+                    order_by(&mut one, sort_terms::<D>(&operands, &node.order));
                     one.limit(1);
                     None
                 }
             };
             let value = value.unwrap_or_else(|| operands(&column.source));
-            one.expr(value.clone().into());
-            dialect.with_expr(value, Expr::SubQuery(None, Box::new(one.into())))
+            one.expr(value.expr.clone());
+            value.with_expr(Expr::SubQuery(None, Box::new(one.into())))
         });
         let columns = columns.collect();
         RelatedOperands { exists: Expr::exists(records.expr(Expr::Constant(1.into())).take()), columns }
@@ -376,9 +369,8 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             Link::Through { parent, .. } => vec![parent],
         };
         let keys = keys.into_iter().map(|key| {
-            let source = ColumnSource::Column(key.clone());
-            let key = table_operand(self.dialect, &self.node.native, &self.alias, &source);
-            self.dialect.parent_key(key, related.is_same_type)
+            let column = Expr::col((self.alias.clone(), key.clone()));
+            self.dialect.parent_key(column, related.is_same_type)
         });
         let link = (&related.link, &related.node);
         linked(self.dialect, self.node, link, (alias, self.aliases.1), keys)
@@ -386,7 +378,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
 }
 
 /// Returns an operand that has the type of a value of a node's rows, but refers to no table.
-pub(super) fn typed_placeholder<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSource) -> D::Operand {
+pub(super) fn typed_placeholder<D: Dialect>(dialect: &D, node: &Node, source: &ColumnSource) -> OperandOf<D> {
     let related = match source {
         ColumnSource::Related { related, column } => node
             .related
@@ -394,12 +386,12 @@ pub(super) fn typed_placeholder<D: Dialect>(dialect: &D, node: &Node, source: &C
             .and_then(|related| Some((&related.node, related.node.columns.get(*column)?))),
         _ => None,
     };
-    let Some((below, column)) = related else { return table_operand(dialect, &node.native, "", source) };
+    let Some((below, column)) = related else { return table_operand(&node.native, "", source) };
     let operands = |source: &ColumnSource| typed_placeholder(dialect, below, source);
     match (&below.grouping, &column.source) {
         (Some(grouping), ColumnSource::Aggregate(index)) => match grouping.aggregates.get(*index) {
             Some(call) => group::aggregate(dialect, &operands, call),
-            None => dialect.operand(Expr::null(), None),
+            None => Operand::of(Expr::null(), None),
         },
         (_, source) => operands(source),
     }

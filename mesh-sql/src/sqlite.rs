@@ -4,12 +4,10 @@
 //! applies per parent, and joins do not multiply rows. In SQLite a prepared statement costs about a microsecond and no round
 //! trip.
 
+mod class;
 mod dialect;
 mod keyset;
 mod list;
-mod operand;
-mod param;
-mod prefix;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -21,10 +19,25 @@ use crate::statement::Statement;
 use crate::write::{self, SetReference, Step, WriteProbe};
 use dialect::Sqlite;
 pub use list::element;
-use mesh_plan::Key;
+use mesh_plan::{Key, Value};
 use mesh_plan::{Mutation, Subject};
-pub use param::Param;
 pub use statements::{NodeRows, Statements};
+
+/// A parameter that is bound to a placeholder.
+pub type Param = crate::param::Param<class::Mixed>;
+
+impl Param {
+    /// Returns the value to bind in a write whose earlier steps have returned this id; `None` if there is none.
+    pub fn for_write<'p>(&'p self, id: &'p [Value]) -> Option<&'p Value> {
+        match self {
+            Self::Value(value) => Some(value),
+            Self::Id(part, _) | Self::WrittenId(part, _) => id.get(*part),
+            _ => None,
+        }
+    }
+}
+
+type Operand = crate::operand::Operand<class::Mixed>;
 
 /// Names of the functions that a back end must register. The names have a prefix, so that the views of a database keep using
 /// the built-in functions.

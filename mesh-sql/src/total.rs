@@ -3,15 +3,14 @@
 use mesh_plan::{ColumnSource, Node};
 use sea_query::{Query, SelectStatement};
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, ParamsOf};
 use crate::related::RowOperands;
-use crate::statement::Params;
 use crate::{group, predicate};
 
 /// Returns a select, still without columns, of all rows or groups of a node.
 pub(crate) fn all_rows<D: Dialect>(
     dialect: &D,
-    params: &mut Params<D::Param>,
+    params: &mut ParamsOf<D>,
     node: &Node,
     alias: String,
 ) -> SelectStatement {

@@ -17,8 +17,10 @@ mod tests;
 
 use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause};
 
-use super::dialect::{Dialect, IdPart};
+use super::dialect::{Dialect, IdPart, ParamsOf};
 use super::links::table_operand;
+use super::operand::Operand;
+use super::param::Param;
 use super::statement::{Params, Statement};
 use mesh_plan::{Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject};
 use mesh_plan::{ColumnSource, CompareOp};
@@ -116,7 +118,7 @@ struct Parent<'a> {
 }
 
 /// Lowers a write.
-pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::Param>> {
+pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<Param<D::Class>>> {
     let mut steps = Steps::new(dialect);
     if let Action::Merge { id, update, create } = mutation.action() {
         steps.part = Part::Find;
@@ -134,8 +136,8 @@ pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<D::
 struct Steps<D: Dialect> {
     dialect: D,
     /// The parameters of the next step.
-    params: Params<D::Param>,
-    list: Vec<Step<D::Param>>,
+    params: ParamsOf<D>,
+    list: Vec<Step<Param<D::Class>>>,
     /// The part that the next step belongs to.
     part: Part,
 }
@@ -232,13 +234,13 @@ impl<D: Dialect> Steps<D> {
         column: &ReferenceColumn,
     ) -> Expr {
         let source = ColumnSource::Column(column.target.clone());
-        let left = table_operand(&self.dialect, &target.entity().native, PARENT, &source);
+        let left = table_operand(&target.entity().native, PARENT, &source);
         match &column.value {
-            Some(value) => self.dialect.compare(&mut self.params, left, CompareOp::Eq, (value, None)),
+            Some(value) => self.dialect.compare(&mut self.params, &left, CompareOp::Eq, (value, None)),
             None => {
                 let current = self.current_value(subject, id, &column.column);
                 let native = subject.entity().native.get(&column.column);
-                let current = self.dialect.operand(current, native);
+                let current = Operand::of(current, native);
                 self.dialect.equal(left, current)
             }
         }

@@ -112,9 +112,11 @@ impl<'c> PreparedStatement<'c> {
     /// Binds the values of a run.
     fn bind(&mut self, plan: &Plan) -> rusqlite::Result<()> {
         for (index, param) in &self.params {
-            // The other values come from the parent's row.
-            let Some(value) = param.for_read(plan) else { continue };
-            let value = value.as_ref().as_ref();
+            if let Param::Parent(_) = param {
+                continue;
+            }
+            let value = param.value_for_read(plan);
+            let value = (*value).as_ref();
             self.statement.raw_bind_parameter(*index, Bound(value))?;
             if let Some(cost) = &mut self.cost {
                 cost.bind(*index, value);

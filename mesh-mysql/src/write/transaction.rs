@@ -54,7 +54,7 @@ impl Transaction for MySqlTransaction {
         let mut all = Vec::with_capacity(statements.len());
         for statement in statements {
             let params: Vec<Value> =
-                statement.params.iter().map(|param| param.for_write(id).into_owned()).collect();
+                statement.params.iter().map(|param| param.value_for_write(id).into_owned()).collect();
             match self.link.write(&statement.sql, &params).await {
                 Ok(ran) => all.push(ran),
                 Err(error) => return (all, Some(error)),

@@ -140,8 +140,7 @@ async fn refused_columns(link: &Connection, mutation: &Mutation, features: &Feat
         if link.begin().await.is_err() {
             break;
         }
-        let params: Vec<_> =
-            statement.params.iter().map(|it| TextParam(it.for_write(&Key::default()))).collect();
+        let params: Vec<_> = statement.params.iter().map(|it| TextParam(it.for_write(&[]))).collect();
         let converted = link.query_once(&statement.sql, &params).await;
         if link.end("ROLLBACK").await.is_err() {
             break;

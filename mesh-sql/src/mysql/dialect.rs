@@ -2,23 +2,17 @@
 //! as text. The database itself would convert both sides to doubles, so that the text `abc` equals the number 0.
 
 use mesh_schema::{NativeType, TableName};
-use sea_query::{
-    BinOper, Expr, ExprTrait as _, MysqlQueryBuilder, OnConflict, Query, QueryBuilder, SelectStatement,
-    TableRef,
-};
+use sea_query::{BinOper, Expr, ExprTrait as _, MysqlQueryBuilder, OnConflict, Query, QueryBuilder};
 
 use super::Operand;
 use super::Param;
 use super::aggregate;
-use super::compare;
 use super::json;
-use super::type_class::{TypeClass, call, charset, datetime, single, value_text};
+use super::type_class::{TypeClass, call, charset};
 use crate::class::Class as _;
 use crate::custom;
-use crate::dialect::{Dialect, IdPart};
-use crate::links::table;
+use crate::dialect::{self, Dialect, IdPart};
 use crate::param;
-use crate::predicate;
 use crate::statement::Params;
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
@@ -37,11 +31,6 @@ pub(super) struct MySql<'p> {
 }
 
 impl MySql<'_> {
-    /// Returns the value of the input in the slot, or the given value if there is no slot.
-    fn current<'v>(&'v self, (value, slot): (&'v Value, Option<usize>)) -> &'v Value {
-        slot.and_then(|slot| self.inputs.get(slot)).unwrap_or(value)
-    }
-
     /// Returns a text in the binary collation.
     fn binary(&self, text: &Operand) -> Expr {
         match &text.class {
@@ -55,40 +44,21 @@ impl MySql<'_> {
 }
 
 impl Dialect for MySql<'_> {
-    type Param = Param;
-    type Operand = Operand;
+    type Class = TypeClass;
 
     const NULL_IS_SMALLEST: bool = true;
-    const REORDERS_EXISTS: bool = true;
-    const RECHECKS: bool = true;
     const RETURNS_UPDATED: bool = false;
 
     fn builder(&self) -> impl QueryBuilder {
         MysqlQueryBuilder
     }
 
-    fn written(&self, value: &Value, native: Option<&NativeType>) -> Param {
-        let class = TypeClass::new(native);
-        Param::value(match value {
-            Value::Text(text) if matches!(class, TypeClass::Datetime | TypeClass::Timestamp) => {
-                // The database refuses a text that is not a time.
-                datetime(text).map_or_else(|| value.clone(), |(time, _)| time)
-            }
-            Value::Text(_) => value.clone(),
-            // A number that the column would round to the largest one would be out of range.
-            Value::Real(number) if class == TypeClass::Single => {
-                Value::Real(single(*number).unwrap_or(*number))
-            }
-            // The text is the same as in other databases.
-            _ if matches!(class, TypeClass::Text(_) | TypeClass::Json) => {
-                value_text(value).map_or(Value::Null, Value::Text)
-            }
-            _ => value.clone(),
-        })
+    fn inputs(&self) -> &[Value] {
+        self.inputs
     }
 
     fn assigned(&self, param: Expr, native: Option<&NativeType>) -> Expr {
-        match TypeClass::new(native) {
+        match TypeClass::of(native) {
             // Without the cast, the bytes would have to be text.
             TypeClass::Bytes => custom::cast(param, "BINARY"),
             // The column would take the characters of a text as its bits.
@@ -103,7 +73,7 @@ impl Dialect for MySql<'_> {
     }
 
     fn shown_id(&self, column: Expr, native: Option<&NativeType>) -> Expr {
-        match TypeClass::new(native) {
+        match TypeClass::of(native) {
             TypeClass::Timestamp => custom::utc_text(column),
             class => class.shown(column).0,
         }
@@ -117,14 +87,13 @@ impl Dialect for MySql<'_> {
         part: IdPart<'_>,
         native: Option<&NativeType>,
     ) -> Expr {
-        let left = self.operand(column, native);
+        let left = Operand::of(column, native);
         match part {
-            IdPart::Value(value) => self.compare(params, left, op, (value, None)),
             // The database converts the value as it does in the assignment.
             IdPart::Assigned(value) if !left.class.is_bindable() => {
                 left.compare(op, params.add(self.written(value, native)))
             }
-            IdPart::Assigned(value) => self.compare(params, left, op, (value, None)),
+            IdPart::Value(value) | IdPart::Assigned(value) => self.compare(params, &left, op, (value, None)),
             IdPart::Returned(part) => {
                 let right = param::id(params, part, &left.class);
                 left.to_bindable().compare(op, right)
@@ -136,45 +105,6 @@ impl Dialect for MySql<'_> {
     fn ignore_conflict(&self, table: &TableName, column: &str) -> OnConflict {
         let same = Expr::col((table.name.clone(), column.to_owned()));
         OnConflict::new().value(column.to_owned(), same).to_owned()
-    }
-
-    fn written_id(&self, part: usize, _native: Option<&NativeType>) -> Param {
-        Param::written_id(part, TypeClass::Unknown)
-    }
-
-    fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
-        let has_nondeterministic_collation =
-            native.is_some_and(|native| native.has_nondeterministic_collation);
-        Operand { has_nondeterministic_collation, ..Operand::new(expr, TypeClass::new(native)) }
-    }
-
-    fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
-        Operand { expr, ..operand }
-    }
-
-    fn comparable(&self, operand: Operand) -> Operand {
-        operand.comparable()
-    }
-
-    fn group_key(&self, operand: Operand) -> Operand {
-        operand.complete().comparable()
-    }
-
-    fn is_null(&self, operand: Operand, negated: bool) -> Expr {
-        let value = operand.complete().expr;
-        if negated { value.is_not_null() } else { value.is_null() }
-    }
-
-    fn table(&self, name: &TableName) -> TableRef {
-        table(name)
-    }
-
-    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, _: Option<&NativeType>) -> Expr {
-        predicate::compare(left, op, right)
-    }
-
-    fn is_in_subquery(&self, left: Expr, select: SelectStatement, _: Option<&NativeType>) -> Expr {
-        left.in_subquery(select)
     }
 
     fn equal(&self, left: Operand, right: Operand) -> Expr {
@@ -191,21 +121,6 @@ impl Dialect for MySql<'_> {
             _ => right.expr,
         };
         left.expr.eq(right)
-    }
-
-    fn compare(
-        &self,
-        params: &mut Params<Param>,
-        left: Operand,
-        op: CompareOp,
-        value: (&Value, Option<usize>),
-    ) -> Expr {
-        compare::compare(params, &left, op, (self.current(value), value.1))
-    }
-
-    fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
-        let right = param::session(params, slot, &left.class);
-        left.to_bindable().compare(op, right)
     }
 
     fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
@@ -227,14 +142,21 @@ impl Dialect for MySql<'_> {
         values: &[Comparand<Value>],
         negated: bool,
     ) -> Expr {
-        let values: Vec<_> = values
-            .iter()
-            .map(|value| {
-                let (sample, slot) = value.parts();
-                (self.current((sample, slot)), slot)
-            })
-            .collect();
-        compare::is_in(params, &left, &values, negated)
+        let values = values.iter().map(|value| (self.current(value.parts()), value.parts().1));
+        let values: Vec<_> = values.collect();
+        let mut forms = values.iter().map(|(value, _)| left.class.read(value).map(|(_, form)| form));
+        // The values are a list if all compare in the same form; otherwise each is compared on its own.
+        if let Some(form) = forms.next().flatten()
+            && forms.all(|other| other == Some(form))
+        {
+            let list = values.iter().map(|it| param::value_or_input(params, &left.class, Some(form), *it));
+            let list: Vec<_> = list.collect();
+            let left = left.class.in_form(left.expr, form);
+            return if negated { left.is_not_in(list) } else { left.is_in(list) };
+        }
+        let parts = values.iter().map(|value| dialect::compare(params, &left, CompareOp::Eq, *value));
+        let any = parts.reduce(Expr::or).unwrap_or_else(Expr::null);
+        if negated { any.not() } else { any }
     }
 
     fn like(

@@ -12,6 +12,7 @@ use sea_query::{
 use super::dialect::MySql;
 use super::type_class::TypeClass;
 use super::{Operand, ReadStatement};
+use crate::class::Class as _;
 use crate::custom::cast;
 use crate::dialect::{Dialect as _, Operands};
 use crate::group;
@@ -96,7 +97,6 @@ fn parent_number() -> Expr {
 }
 
 impl LevelDialect for MySql<'_> {
-    type Class = TypeClass;
     type Rows = LevelRows;
     type Scope = Scope;
 
@@ -113,7 +113,7 @@ impl LevelDialect for MySql<'_> {
         }
         // A group of dates without a month or a day is NULL, even if the column cannot hold NULL.
         let is_date = |source: &ColumnSource| match source {
-            ColumnSource::Column(column) => TypeClass::new(node.native.get(column)).is_date(),
+            ColumnSource::Column(column) => TypeClass::of(node.native.get(column)).is_date(),
             _ => false,
         };
         let keys = node.order.iter();
@@ -165,7 +165,7 @@ impl LevelDialect for MySql<'_> {
         keys: &[SortKey],
         scope: &Scope,
     ) {
-        let terms = sort_terms(self, operands, keys);
+        let terms = sort_terms::<Self>(operands, keys);
         let limit = match scope {
             Scope::OfParents { .. } => {
                 let parent = if node.grouping.is_some() { Expr::col(PARENT_NUMBER) } else { parent_number() };
@@ -221,8 +221,8 @@ impl LevelDialect for MySql<'_> {
             presence = lowering.next();
             let table = Expr::col((table_alias(number), pair.target.clone()));
             rows.expr_as(table, column_name(presence));
-            let target = dialect.operand(column(&alias, presence), node.native.get(&pair.target));
-            let key = dialect.operand(column(position.alias, *key), parent.native.get(&pair.parent));
+            let target = Operand::of(column(&alias, presence), node.native.get(&pair.target));
+            let key = Operand::of(column(position.alias, *key), parent.native.get(&pair.parent));
             let equal = dialect.equal(target, key);
             condition = Some(match condition {
                 Some(condition) => condition.and(equal),
@@ -230,7 +230,7 @@ impl LevelDialect for MySql<'_> {
             });
         }
         // A column that the link compares is never NULL if there is a row.
-        let class = pairs.last().map(|pair| TypeClass::new(node.native.get(&pair.target)));
+        let class = pairs.last().map(|pair| TypeClass::of(node.native.get(&pair.target)));
         lowering.show(position.level, presence, &class.unwrap_or(TypeClass::Unknown));
         if let Some(level) = lowering.levels.get_mut(position.level) {
             let condition = condition.unwrap_or_else(|| Expr::Constant(false.into()));
@@ -314,7 +314,7 @@ impl MySql<'_> {
             // The column contains the value in a form that can be ordered.
             Operand::new(Expr::col((alias.to_owned(), sort_name(index))), TypeClass::Unknown)
         };
-        sort_terms(self, &operands, &Self::sort_keys(node)).collect()
+        sort_terms::<Self>(&operands, &Self::sort_keys(node)).collect()
     }
 }
 

@@ -1,15 +1,13 @@
 //! Classes of storage types, which decide whether a column compares with a value in its type or as text.
 
-use std::fmt;
+use std::borrow::Cow;
 
-use data_encoding::HEXLOWER;
 use mesh_schema::{NativeKind, NativeType, TimeForm};
 use sea_query::{Expr, Func};
 use uuid::Uuid;
 
-use crate::class::{Class, Form};
+use crate::class::{Class, Form, canonical, is_decimal, number, value_text, whole};
 use crate::custom::{self, cast};
-use crate::param::show_value;
 use crate::predicate;
 use mesh_plan::backend::{Time, is_date, number_text};
 use mesh_plan::{CompareOp, Value};
@@ -58,37 +56,6 @@ const DECIMAL_DIGITS: usize = 35;
 const DECIMAL_SCALE: usize = 30;
 
 impl TypeClass {
-    pub(super) fn new(native: Option<&NativeType>) -> Self {
-        let Some(native) = native else { return Self::Unknown };
-        match native.kind {
-            NativeKind::Enum => return Self::Enum,
-            NativeKind::Composite | NativeKind::Other => return Self::Other,
-            NativeKind::BuiltIn => {}
-        }
-        if let Some((_, collation)) = native.name.split_once(COLLATE) {
-            return Self::Text(Some(collation.to_owned()));
-        }
-        match native.name.as_str() {
-            "boolean" => Self::Boolean,
-            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => Self::Integer,
-            "year" => Self::Unsigned,
-            "bigint unsigned" => Self::BigUnsigned,
-            name if name.ends_with(" unsigned") => Self::Unsigned,
-            "bit" => Self::Bit,
-            "float" => Self::Single,
-            "double" => Self::Double,
-            "decimal" => Self::Decimal,
-            "text" => Self::Text(None),
-            "date" => Self::Date,
-            "datetime" => Self::Datetime,
-            "timestamp" => Self::Timestamp,
-            "binary" => Self::Bytes,
-            "json" => Self::Json,
-            "uuid" => Self::Uuid,
-            _ => Self::Other,
-        }
-    }
-
     /// Returns whether values are dates, which may lack their month or day. Responses show such dates as `null`.
     pub(super) fn is_date(&self) -> bool {
         matches!(self, Self::Date | Self::Datetime | Self::Timestamp)
@@ -127,79 +94,83 @@ impl TypeClass {
 }
 
 impl Class for TypeClass {
-    type Bound = Value;
-
-    fn bind_text(text: String) -> Value {
-        Value::Text(text)
+    fn of(native: Option<&NativeType>) -> Self {
+        let Some(native) = native else { return Self::Unknown };
+        match native.kind {
+            NativeKind::Enum => return Self::Enum,
+            NativeKind::Composite | NativeKind::Other => return Self::Other,
+            NativeKind::BuiltIn => {}
+        }
+        if let Some((_, collation)) = native.name.split_once(COLLATE) {
+            return Self::Text(Some(collation.to_owned()));
+        }
+        match native.name.as_str() {
+            "boolean" => Self::Boolean,
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" => Self::Integer,
+            "year" => Self::Unsigned,
+            "bigint unsigned" => Self::BigUnsigned,
+            name if name.ends_with(" unsigned") => Self::Unsigned,
+            "bit" => Self::Bit,
+            "float" => Self::Single,
+            "double" => Self::Double,
+            "decimal" => Self::Decimal,
+            "text" => Self::Text(None),
+            "date" => Self::Date,
+            "datetime" => Self::Datetime,
+            "timestamp" => Self::Timestamp,
+            "binary" => Self::Bytes,
+            "json" => Self::Json,
+            "uuid" => Self::Uuid,
+            _ => Self::Other,
+        }
     }
 
-    fn bind_integer(number: i64) -> Value {
-        Value::Integer(number)
-    }
-
-    fn bind_as_text(value: &Value) -> Value {
-        value_text(value).map_or(Value::Null, Value::Text)
-    }
-
-    fn read(&self, value: &Value) -> Option<(Value, Form)> {
-        let bound = |value: Value| Some((value, Form::Bound));
-        match self {
-            Self::Boolean => match value {
-                Value::Boolean(value) => bound(Value::Integer((*value).into())),
-                Value::Integer(_) => bound(value.clone()),
-                _ => None,
+    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, Form)> {
+        let same = |form| Some((Cow::Borrowed(value), form));
+        let new = |value: Value, form| Some((Cow::Owned(value), form));
+        let is_integer = matches!(self, Self::Integer | Self::Unsigned | Self::BigUnsigned | Self::Bit);
+        match (self, value) {
+            (Self::Boolean, Value::Boolean(value)) => new(i64::from(*value).into(), Form::Bound),
+            (Self::Boolean, Value::Integer(_)) => same(Form::Bound),
+            (_, Value::Boolean(value)) if is_integer => new(i64::from(*value).into(), Form::Bound),
+            (_, Value::Integer(_)) if is_integer => same(Form::Bound),
+            (_, Value::Real(real)) if is_integer => match whole(*real) {
+                Some(whole) => new(whole.into(), Form::Bound),
+                None => same(Form::Bound),
             },
-            Self::Integer | Self::Unsigned | Self::BigUnsigned | Self::Bit => match value {
-                Value::Boolean(value) => bound(Value::Integer((*value).into())),
-                Value::Integer(_) => bound(value.clone()),
-                Value::Real(value) => bound(whole(*value).map_or(Value::Real(*value), Value::Integer)),
-                Value::Text(text) => match canonical(text) {
-                    Some(value) => bound(Value::Integer(value)),
-                    None if text.parse::<u64>().is_ok() => Some((value.clone(), UNSIGNED)),
-                    None => decimal(text),
-                },
-                Value::Null | Value::InvalidText(_) | Value::Bytes(_) => None,
+            (_, Value::Text(text)) if is_integer => match canonical(text) {
+                Some(number) => new(number.into(), Form::Bound),
+                None if text.parse::<u64>().is_ok() => same(UNSIGNED),
+                None if fits_decimal(text) => same(DECIMAL),
+                None => None,
             },
-            Self::Single => number(value).map(|number| match single(number) {
-                Some(single) => (Value::Real(single), Form::Cast("FLOAT")),
-                None => (Value::Real(number), Form::Bound),
-            }),
-            Self::Double => bound(Value::Real(number(value)?)),
-            Self::Decimal => match value {
-                Value::Integer(_) => bound(value.clone()),
-                Value::Real(value) => decimal(&number_text(*value)).or_else(|| bound(Value::Real(*value))),
-                Value::Text(text) => decimal(text),
-                _ => None,
-            },
-            Self::Text(_) => bound(Value::Text(value_text(value)?)),
-            Self::Uuid => match value {
-                Value::Text(text) => Uuid::try_parse(text).ok().and_then(|_| bound(value.clone())),
-                _ => None,
-            },
-            Self::Date => match value {
-                Value::Text(text) if is_date(text) || incomplete_date(text) == Some("") => {
-                    Some((value.clone(), Form::Cast("DATE")))
+            (Self::Single, value) => {
+                let number = double(value)?;
+                match single(number) {
+                    Some(single) => new(single.into(), Form::Cast("FLOAT")),
+                    None => new(number.into(), Form::Bound),
                 }
-                Value::Text(text) => datetime(text),
-                _ => None,
+            }
+            (Self::JsonNumber, Value::Integer(_)) => same(DECIMAL),
+            (Self::Double | Self::JsonNumber, value) => new(double(value)?.into(), Form::Bound),
+            (Self::Decimal, Value::Integer(_)) => same(Form::Bound),
+            (Self::Decimal, Value::Real(real)) => match number_text(*real) {
+                text if fits_decimal(&text) => new(text.into(), DECIMAL),
+                _ => same(Form::Bound),
             },
-            Self::Datetime | Self::Timestamp => match value {
-                Value::Text(text) => datetime(text),
-                _ => None,
-            },
-            Self::Bytes => match value {
-                Value::Bytes(_) => Some((value.clone(), Form::Cast("BINARY"))),
-                _ => None,
-            },
-            Self::Unknown => match value {
-                Value::Null => None,
-                value => bound(value.clone()),
-            },
-            Self::JsonNumber => match value {
-                Value::Integer(_) => Some((value.clone(), DECIMAL)),
-                value => bound(Value::Real(number(value)?)),
-            },
-            Self::Json | Self::Enum | Self::Other => None,
+            (Self::Decimal, Value::Text(text)) if fits_decimal(text) => same(DECIMAL),
+            (Self::Text(_), Value::Text(_)) => same(Form::Bound),
+            (Self::Text(_), value) => new(value_text(value)?.into(), Form::Bound),
+            (Self::Uuid, Value::Text(text)) if Uuid::try_parse(text).is_ok() => same(Form::Bound),
+            (Self::Date, Value::Text(text)) if is_date(text) || incomplete_date(text) == Some("") => {
+                same(Form::Cast("DATE"))
+            }
+            (Self::Date | Self::Datetime | Self::Timestamp, Value::Text(text)) => {
+                new(datetime(text)?, Form::Cast("DATETIME(6)"))
+            }
+            (Self::Bytes, Value::Bytes(_)) => same(Form::Cast("BINARY")),
+            (Self::Unknown, value) if *value != Value::Null => same(Form::Bound),
+            _ => None,
         }
     }
 
@@ -215,39 +186,37 @@ impl Class for TypeClass {
         }
     }
 
-    fn bind(&self, value: &Value) -> Value {
-        if !self.is_bindable() {
-            return Self::bind_as_text(value);
-        }
-        match self.read(value) {
-            Some((value @ Value::Integer(_), Form::Bound)) if self.bind_form() == DECIMAL => value,
-            Some((Value::Integer(value @ 0..), Form::Bound)) if self.bind_form() == UNSIGNED => value.into(),
-            Some((value, form)) if form == self.bind_form() => value,
-            _ => Value::Null,
+    fn binds(&self, value: &Value, form: Form) -> bool {
+        match (self.bind_form(), value) {
+            (bind_form, _) if bind_form == form => true,
+            (DECIMAL, Value::Integer(_)) | (UNSIGNED, Value::Integer(0..)) => form == Form::Bound,
+            _ => false,
         }
     }
 
-    fn bind_returned(&self, value: &Value) -> Value {
-        self.bind(value)
+    fn written(&self, value: &Value) -> Value {
+        match (self, value) {
+            // The database refuses a text that is not a time.
+            (Self::Datetime | Self::Timestamp, Value::Text(text)) => {
+                datetime(text).unwrap_or_else(|| value.clone())
+            }
+            // A number that the column would round to the largest one would be out of range.
+            (Self::Single, Value::Real(number)) => single(*number).unwrap_or(*number).into(),
+            // The text is the same as in other databases.
+            (Self::Text(_) | Self::Json, value) => value_text(value).map_or(Value::Null, Value::Text),
+            _ => value.clone(),
+        }
     }
 
-    fn bind_list(values: impl Iterator<Item = Value>) -> Value {
-        let values = values.map(|value| match value {
-            Value::Boolean(value) => i64::from(value).into(),
-            Value::Integer(value) => value.into(),
-            Value::Real(value) => value.into(),
-            Value::Text(text) => text.into(),
+    fn list<'v>(values: impl Iterator<Item = Cow<'v, Value>>) -> Value {
+        let values = values.map(|value| match &*value {
+            Value::Boolean(value) => i64::from(*value).into(),
+            Value::Integer(value) => (*value).into(),
+            Value::Real(value) => (*value).into(),
+            Value::Text(text) => text.as_str().into(),
             Value::Null | Value::InvalidText(_) | Value::Bytes(_) => serde_json::Value::Null,
         });
         serde_json::Value::Array(values.collect()).to_string().into()
-    }
-
-    fn typed_text(param: Expr) -> Expr {
-        param
-    }
-
-    fn typed_integer(param: Expr) -> Expr {
-        param
     }
 
     fn typed(&self, param: Expr, form: Option<Form>) -> Expr {
@@ -257,12 +226,12 @@ impl Class for TypeClass {
         }
     }
 
-    fn typed_list(&self, param: Expr, _form: Option<Form>) -> Expr {
-        param
-    }
-
-    fn show(value: &Value, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        show_value(value, f)
+    fn in_form(&self, expr: Expr, form: Form) -> Expr {
+        match (self, form) {
+            (Self::JsonNumber, Form::Cast(ty)) => cast(expr, ty),
+            (Self::JsonNumber, Form::Bound) => cast(expr, "DOUBLE"),
+            _ => expr,
+        }
     }
 
     fn has_order(&self) -> bool {
@@ -270,7 +239,7 @@ impl Class for TypeClass {
     }
 
     fn is_bindable(&self) -> bool {
-        !matches!(self, Self::Json | Self::Enum | Self::Other)
+        self.has_order()
     }
 
     fn is_identity(&self) -> bool {
@@ -319,32 +288,23 @@ impl Class for TypeClass {
         // The database would find dates without a month and a day by `IS NULL`, too, if the column cannot hold NULL.
         if self.is_date() { self.to_text(expr).0 } else { expr }
     }
-}
 
-/// Returns the value as the text that the database would write for it; `None` for NULL.
-pub(super) fn value_text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null | Value::InvalidText(_) => None,
-        Value::Boolean(value) => Some(value.to_string()),
-        Value::Integer(value) => Some(value.to_string()),
-        Value::Real(value) => Some(number_text(*value)),
-        Value::Text(text) => Some(text.clone()),
-        Value::Bytes(bytes) => Some(format!("\\x{}", HEXLOWER.encode(bytes))),
+    fn complete(&self, expr: Expr) -> Expr {
+        if self.is_date() { custom::complete_date(expr) } else { expr }
     }
 }
 
 /// Converts a time to UTC, in the format that the database reads; `None` if the database has no such time.
-pub(super) fn datetime(text: &str) -> Option<(Value, Form)> {
-    const FORM: Form = Form::Cast("DATETIME(6)");
+pub(super) fn datetime(text: &str) -> Option<Value> {
     if incomplete_date(text).is_some() {
         // Such a time is never one with an offset.
-        return Some((text.trim_end_matches('Z').into(), FORM));
+        return Some(text.trim_end_matches('Z').into());
     }
     let form = TimeForm::Text { separator: ' ', fraction: 0, zulu: false };
     let stored = Time::parse(text)?.stored(Some(form));
     // A conversion to UTC can lead out of the years that the database has.
     let has_year = matches!(&stored, Value::Text(text) if !text.starts_with('-'));
-    has_year.then_some((stored, FORM))
+    has_year.then_some(stored)
 }
 
 /// Returns what follows a date that has no month or no day, such as `0000-00-00`; `None` if the text does not begin with one.
@@ -364,39 +324,19 @@ pub(super) fn single(number: f64) -> Option<f64> {
     single.is_finite().then(|| single.into())
 }
 
-fn number(value: &Value) -> Option<f64> {
+/// Returns a value as a double that the database can store.
+fn double(value: &Value) -> Option<f64> {
     match value {
         Value::Boolean(value) => Some((*value).into()),
-        Value::Integer(value) => Some(*value as f64),
-        Value::Real(value) => Some(*value).filter(|value| value.is_finite()),
-        Value::Text(text) if is_decimal(text) => text.parse().ok(),
-        _ => None,
+        value => number(value).filter(|number| number.is_finite()),
     }
 }
 
-fn whole(value: f64) -> Option<i64> {
-    let fits = value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&value);
-    fits.then_some(value as i64)
-}
-
-fn canonical(text: &str) -> Option<i64> {
-    text.parse::<i64>().ok().filter(|value| value.to_string() == text)
-}
-
-/// Returns a text as an exact number; `None` if it is not a number, or has too many digits.
-fn decimal(text: &str) -> Option<(Value, Form)> {
+/// Returns whether a text is an exact number that has not too many digits.
+fn fits_decimal(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let fits = is_decimal(text) && whole.len() <= DECIMAL_DIGITS && fraction.len() <= DECIMAL_SCALE;
-    fits.then(|| (Value::Text(text.to_owned()), DECIMAL))
-}
-
-/// Returns whether a text is a number without an exponent.
-fn is_decimal(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits(whole) && all_digits(fraction)
+    is_decimal(text) && whole.len() <= DECIMAL_DIGITS && fraction.len() <= DECIMAL_SCALE
 }
 
 /// Returns a collation's character set.

@@ -6,9 +6,7 @@ use sea_query::{Expr, ExprTrait as _};
 use super::Operand;
 use super::Param;
 use super::type_class::{TypeClass, value_text};
-use crate::class::Class as _;
-use crate::custom::cast;
-use crate::dialect::ValueOrInput;
+use crate::dialect::{self, ValueOrInput};
 use crate::param;
 use crate::statement::Params;
 use mesh_plan::CompareOp;
@@ -21,18 +19,12 @@ pub(super) fn compare(
     op: CompareOp,
     right: ValueOrInput<'_>,
 ) -> Expr {
-    let (value, _) = right;
-    if *value == Value::Null {
-        return cast(Expr::null(), "bool");
-    }
-    if let Value::Text(text) = value
-        && let Some((before, _)) = text.split_once('\0')
-    {
-        return compare_with_nul(params, left, op, before);
-    }
-    match left.class.read(value) {
-        Some((_, form)) => left.compare(op, param::value_or_input(params, &left.class, Some(form), right)),
-        None => left.to_text().compare(op, param::value_or_input(params, &left.class, None, right)),
+    match right.0 {
+        Value::Text(text) => match text.split_once('\0') {
+            Some((before, _)) => compare_with_nul(params, left, op, before),
+            None => dialect::compare(params, left, op, right),
+        },
+        _ => dialect::compare(params, left, op, right),
     }
 }
 

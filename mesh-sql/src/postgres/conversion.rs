@@ -7,6 +7,7 @@ use sea_query::{ExprTrait as _, PostgresQueryBuilder, Query};
 use super::Param;
 use super::dialect::Features;
 use super::type_class::TypeClass;
+use crate::class::Class as _;
 use crate::custom::{cast, populate_row};
 use crate::statement::{Params, Statement};
 use mesh_plan::Value;
@@ -37,7 +38,7 @@ fn conversion(
     let mut params = Params::new(None);
     let native = subject.entity().native.get(&**column);
     let sent_as = if native.is_some_and(is_json) { "pg_catalog.jsonb" } else { "pg_catalog.text" };
-    let value = cast(params.add(Param::value(TypeClass::new(native).written(value))), sent_as);
+    let value = cast(params.add(Param::Value(TypeClass::of(native).written(value))), sent_as);
     let mut select = Query::select();
     select.expr(populate_row(&features.qualified(subject.table()), column, value).is_null());
     Conversion { column: column.to_string(), statement: params.render(&select, PostgresQueryBuilder) }

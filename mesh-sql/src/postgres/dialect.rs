@@ -13,8 +13,7 @@ use super::json;
 use super::type_class::TypeClass;
 use crate::class::Class as _;
 use crate::custom::{any_of, built_in, collate, from_json, operator};
-use crate::dialect::Dialect;
-use crate::links::table;
+use crate::dialect::{Dialect, ValueOrInput};
 use crate::param;
 use crate::statement::Params;
 use mesh_plan::Value;
@@ -49,23 +48,17 @@ pub(super) struct Postgres<'f> {
     pub(super) inputs: &'f [Value],
 }
 
-impl Postgres<'_> {
-    /// Returns the value of the input in the slot, or the given value if there is no slot.
-    fn current<'v>(&'v self, (value, slot): (&'v Value, Option<usize>)) -> &'v Value {
-        slot.and_then(|slot| self.inputs.get(slot)).unwrap_or(value)
-    }
-}
-
 impl Dialect for Postgres<'_> {
-    type Param = Param;
-    type Operand = Operand;
+    type Class = TypeClass;
 
     const NULL_IS_SMALLEST: bool = false;
-    const REORDERS_EXISTS: bool = true;
-    const RECHECKS: bool = true;
 
     fn builder(&self) -> impl QueryBuilder {
         PostgresQueryBuilder
+    }
+
+    fn inputs(&self) -> &[Value] {
+        self.inputs
     }
 
     fn assigned(&self, param: Expr, native: Option<&NativeType>) -> Expr {
@@ -75,49 +68,27 @@ impl Dialect for Postgres<'_> {
         }
     }
 
-    fn written(&self, value: &Value, native: Option<&NativeType>) -> Param {
-        Param::value(TypeClass::new(native).written(value))
-    }
-
     fn id_part(&self, value: &Value, native: Option<&NativeType>) -> Param {
         match value {
-            Value::Text(text) if !self.features.charset.can_store(text) => self.written(&Value::Null, native),
+            Value::Text(text) if !self.features.charset.can_store(text) => Param::Value(Value::Null),
             value => self.written(value, native),
         }
     }
 
     fn shown_id(&self, column: Expr, native: Option<&NativeType>) -> Expr {
-        match TypeClass::new(native) {
+        match TypeClass::of(native) {
             // The type of a column of another database is not known.
             TypeClass::Unknown => column,
             class => class.shown(column).0,
         }
     }
 
-    fn written_id(&self, part: usize, native: Option<&NativeType>) -> Param {
-        Param::written_id(part, TypeClass::new(native))
-    }
-
-    fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
-        let has_nondeterministic_collation =
-            native.is_some_and(|native| native.has_nondeterministic_collation);
-        Operand { has_nondeterministic_collation, ..Operand::new(expr, TypeClass::new(native)) }
-    }
-
-    fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
-        Operand { expr, ..operand }
-    }
-
-    fn comparable(&self, operand: Operand) -> Operand {
-        operand.comparable()
-    }
-
     fn table(&self, name: &TableName) -> TableRef {
-        table(&self.features.qualified(name))
-    }
-
-    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr {
-        operator(left, op, TypeClass::new(native).schema(), right)
+        let name = self.features.qualified(name);
+        match name.schema {
+            Some(schema) => (schema, name.name).into(),
+            None => name.name.into(),
+        }
     }
 
     fn is_in_subquery(&self, left: Expr, select: SelectStatement, native: Option<&NativeType>) -> Expr {
@@ -138,16 +109,11 @@ impl Dialect for Postgres<'_> {
     fn compare(
         &self,
         params: &mut Params<Param>,
-        left: Operand,
+        left: &Operand,
         op: CompareOp,
-        value: (&Value, Option<usize>),
+        value: ValueOrInput<'_>,
     ) -> Expr {
-        compare::compare(params, &left, op, (&*self.features.charset.known(self.current(value)), value.1))
-    }
-
-    fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
-        let right = param::session(params, slot, &left.class);
-        left.to_bindable().compare(op, right)
+        compare::compare(params, left, op, (&*self.features.charset.known(self.current(value)), value.1))
     }
 
     fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {

@@ -9,7 +9,6 @@ use sea_query::{
 
 use super::dialect::Postgres;
 use super::links::presence;
-use super::type_class::TypeClass;
 use super::{Operand, ReadStatement};
 use crate::custom::{cast, operator};
 use crate::dialect::Operands;
@@ -52,7 +51,6 @@ impl Level {
 }
 
 impl<'f> LevelDialect for Postgres<'f> {
-    type Class = TypeClass;
     type Rows = LevelRows;
     /// The number of rows.
     type Scope = Option<u64>;
@@ -82,7 +80,7 @@ impl<'f> LevelDialect for Postgres<'f> {
         keys: &[SortKey],
         limit: &Option<u64>,
     ) {
-        order_by(select, sort_terms(self, operands, keys));
+        order_by(select, sort_terms::<Self>(operands, keys));
         if let Some(limit) = limit {
             select.limit(*limit);
         }
@@ -99,7 +97,7 @@ impl<'f> LevelDialect for Postgres<'f> {
             let value = typed_placeholder(self, node, source);
             Operand { expr: column(alias, number), ..value }
         };
-        LevelRows { is_one: is_point, order: sort_terms(self, &operands, &node.order).collect() }
+        LevelRows { is_one: is_point, order: sort_terms::<Self>(&operands, &node.order).collect() }
     }
 
     fn one_row() -> LevelRows {

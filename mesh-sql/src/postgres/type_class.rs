@@ -1,17 +1,16 @@
 //! Classes of storage types, which decide whether a column compares with a value in its type or as text.
 
-use std::fmt;
+use std::borrow::Cow;
 
-use data_encoding::HEXLOWER;
 use mesh_schema::{NativeKind, NativeType, Operators};
 use sea_query::{Expr, Func};
 use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
 use super::datetime;
-use crate::class::{Class, Form};
+use crate::class::{self, Class, Form, canonical, is_decimal, number, whole};
 use crate::custom::{cast, operator};
-use mesh_plan::backend::{is_special_decimal, number_text};
+use mesh_plan::backend::is_special_decimal;
 use mesh_plan::{CompareOp, Value};
 
 /// A class of storage types that can be compared with the same values.
@@ -42,42 +41,6 @@ pub enum TypeClass {
 }
 
 impl TypeClass {
-    pub(super) fn new(native: Option<&NativeType>) -> Self {
-        let Some(native) = native else { return Self::Unknown };
-        match native.kind {
-            NativeKind::Enum => return Self::Enum(native.clone()),
-            NativeKind::Composite => return Self::Composite,
-            NativeKind::Other => {
-                return match (native.name.rsplit_once('.'), &native.operators) {
-                    (Some((_, "citext" | "\"citext\"")), Operators::InSchema(schema)) => {
-                        Self::CaseInsensitive(schema.clone(), native.name.clone())
-                    }
-                    _ => Self::Other(native.name.clone(), native.operators.clone()),
-                };
-            }
-            NativeKind::BuiltIn => {}
-        }
-        match native.name.as_str() {
-            "bool" => Self::Boolean,
-            "int2" => Self::Integer("int2"),
-            "int4" => Self::Integer("int4"),
-            "int8" => Self::Integer("int8"),
-            "float4" => Self::Real4,
-            "float8" => Self::Real8,
-            "numeric" => Self::Numeric,
-            "text" | "varchar" | "name" => Self::Text("text"),
-            "bpchar" => Self::Text("bpchar"),
-            "uuid" => Self::Uuid,
-            "date" => Self::Date,
-            "timestamp" => Self::Timestamp,
-            "timestamptz" => Self::TimestampZone,
-            "bytea" => Self::Bytes,
-            "json" => Self::Json("json"),
-            "jsonb" => Self::Json("jsonb"),
-            _ => Self::Other(native.name.clone(), native.operators.clone()),
-        }
-    }
-
     /// Returns the schema of the operators that compare values of this class, in the form of an SQL identifier; `None` if they
     /// are built in.
     pub(super) fn schema(&self) -> Option<&str> {
@@ -96,85 +59,6 @@ impl TypeClass {
             (Text(_) | CaseInsensitive(..), Text(_) | CaseInsensitive(..)) => true,
             (Other(_, Operators::None), _) => false,
             _ => self == other,
-        }
-    }
-
-    /// Returns the text from which the column's type reads the value, and the form to compare in. `None` if a column cannot
-    /// contain such a value, so that only the texts can be compared.
-    fn value(&self, value: &Value) -> Option<(String, Form)> {
-        if !Self::is_storable(value) {
-            return None;
-        }
-        match self {
-            Self::Boolean => match value {
-                Value::Boolean(value) => Some((value.to_string(), Form::Cast("bool"))),
-                Value::Integer(value @ (0 | 1)) => Some(((*value == 1).to_string(), Form::Cast("bool"))),
-                _ => None,
-            },
-            Self::Integer(_) => match value {
-                Value::Boolean(value) => Some((i64::from(*value).to_string(), Form::Cast("int8"))),
-                Value::Integer(value) => Some((value.to_string(), Form::Cast("int8"))),
-                Value::Real(value) => Some(match whole(*value) {
-                    Some(value) => (value.to_string(), Form::Cast("int8")),
-                    None => (real(*value), Form::Cast("float8")),
-                }),
-                Value::Text(text) if is_canonical(text) => Some((text.clone(), Form::Cast("int8"))),
-                Value::Text(text) => is_decimal(text).then(|| (text.clone(), Form::Cast("numeric"))),
-                Value::Null | Value::InvalidText(_) | Value::Bytes(_) => None,
-            },
-            Self::Real4 => number(value).map(|number| {
-                (real(number), if is_single(number) { Form::Cast("float4") } else { Form::Cast("float8") })
-            }),
-            Self::Real8 => number(value).map(|number| (real(number), Form::Cast("float8"))),
-            Self::Numeric => match value {
-                Value::Integer(value) => Some((value.to_string(), Form::Cast("numeric"))),
-                Value::Real(value) => Some((real(*value), Form::Cast("numeric"))),
-                Value::Text(text) if is_decimal(text) || is_special_decimal(text) => {
-                    Some((text.clone(), Form::Cast("numeric")))
-                }
-                _ => None,
-            },
-            Self::Text(ty) => Some((value_text(value)?, Form::Cast(ty))),
-            Self::CaseInsensitive(..) => Some((value_text(value)?, Form::Own)),
-            Self::Uuid => match value {
-                Value::Text(text) if text.len() == Hyphenated::LENGTH => {
-                    Uuid::try_parse(text).ok().map(|_| (text.clone(), Form::Cast("uuid")))
-                }
-                _ => None,
-            },
-            Self::Date => match value {
-                Value::Text(text) => match datetime::date(text) {
-                    Some(date) => Some((date, Form::Cast("date"))),
-                    None => datetime::time(text).map(|time| (time, Form::Cast("timestamp"))),
-                },
-                _ => None,
-            },
-            Self::Timestamp | Self::TimestampZone => match value {
-                Value::Text(text) => datetime::time(text).map(|time| (time, self.bind_form())),
-                _ => None,
-            },
-            Self::Bytes => match value {
-                Value::Bytes(bytes) => Some((hex(bytes), Form::Cast("bytea"))),
-                _ => None,
-            },
-            Self::Enum(native) => match value {
-                Value::Text(text) if native.labels.contains(text) => Some((text.clone(), Form::Own)),
-                _ => None,
-            },
-            Self::Unknown => Some((value_text(value)?, Form::Bound)),
-            Self::Json(_) | Self::Composite | Self::Other(..) => None,
-        }
-    }
-
-    /// Returns the text from which the database reads a value of a write; `None` for NULL. A text that the type cannot read, or
-    /// that the database cannot store, is left as it is, and the database refuses it.
-    pub(super) fn written(&self, value: &Value) -> Option<String> {
-        match (self, value) {
-            (Self::Date | Self::Timestamp | Self::TimestampZone, Value::Text(text)) => {
-                Some(self.value(value).map_or_else(|| text.clone(), |(text, _)| text))
-            }
-            (_, Value::Text(text)) => Some(text.clone()),
-            (_, value) => value_text(value),
         }
     }
 
@@ -210,23 +94,95 @@ impl TypeClass {
 }
 
 impl Class for TypeClass {
-    /// All parameters are bound as text, which the database reads as the types that the statement names.
-    type Bound = Option<String>;
+    const INTEGER: Form = Form::Cast("int8");
+    const UNKNOWN: Option<&'static str> = Some("bool");
 
-    fn bind_text(text: String) -> Option<String> {
-        Some(text)
+    fn of(native: Option<&NativeType>) -> Self {
+        let Some(native) = native else { return Self::Unknown };
+        match native.kind {
+            NativeKind::Enum => return Self::Enum(native.clone()),
+            NativeKind::Composite => return Self::Composite,
+            NativeKind::Other => {
+                return match (native.name.rsplit_once('.'), &native.operators) {
+                    (Some((_, "citext" | "\"citext\"")), Operators::InSchema(schema)) => {
+                        Self::CaseInsensitive(schema.clone(), native.name.clone())
+                    }
+                    _ => Self::Other(native.name.clone(), native.operators.clone()),
+                };
+            }
+            NativeKind::BuiltIn => {}
+        }
+        match native.name.as_str() {
+            "bool" => Self::Boolean,
+            "int2" => Self::Integer("int2"),
+            "int4" => Self::Integer("int4"),
+            "int8" => Self::Integer("int8"),
+            "float4" => Self::Real4,
+            "float8" => Self::Real8,
+            "numeric" => Self::Numeric,
+            "text" | "varchar" | "name" => Self::Text("text"),
+            "bpchar" => Self::Text("bpchar"),
+            "uuid" => Self::Uuid,
+            "date" => Self::Date,
+            "timestamp" => Self::Timestamp,
+            "timestamptz" => Self::TimestampZone,
+            "bytea" => Self::Bytes,
+            "json" => Self::Json("json"),
+            "jsonb" => Self::Json("jsonb"),
+            _ => Self::Other(native.name.clone(), native.operators.clone()),
+        }
     }
 
-    fn bind_integer(number: i64) -> Option<String> {
-        Some(number.to_string())
+    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, Form)> {
+        let same = |ty| Some((Cow::Borrowed(value), Form::Cast(ty)));
+        let new = |value: Value, ty| Some((Cow::Owned(value), Form::Cast(ty)));
+        let as_text =
+            |form| Some((Self::bind_as_text(value), form)).filter(|(text, _)| **text != Value::Null);
+        match (self, value) {
+            (_, value) if !Self::is_storable(value) => None,
+            (Self::Boolean, Value::Boolean(_)) => same("bool"),
+            (Self::Boolean, Value::Integer(number @ (0 | 1))) => new((*number == 1).into(), "bool"),
+            (Self::Integer(_), Value::Boolean(value)) => new(i64::from(*value).into(), "int8"),
+            (Self::Integer(_), Value::Integer(_)) => same("int8"),
+            (Self::Integer(_), Value::Real(real)) => match whole(*real) {
+                Some(whole) => new(whole.into(), "int8"),
+                None => same("float8"),
+            },
+            (Self::Integer(_), Value::Text(text)) if canonical(text).is_some() => same("int8"),
+            (Self::Integer(_) | Self::Numeric, Value::Text(text)) if is_decimal(text) => same("numeric"),
+            (Self::Real4, value) => {
+                let number = number(value)?;
+                new(number.into(), if is_single(number) { "float4" } else { "float8" })
+            }
+            (Self::Real8, value) => new(number(value)?.into(), "float8"),
+            (Self::Numeric, Value::Integer(_) | Value::Real(_)) => same("numeric"),
+            (Self::Numeric, Value::Text(text)) if is_special_decimal(text) => same("numeric"),
+            (Self::Text(ty), _) => as_text(Form::Cast(ty)),
+            (Self::CaseInsensitive(..), _) => as_text(Form::Own),
+            (Self::Unknown, _) => as_text(Form::Bound),
+            (Self::Uuid, Value::Text(text)) if text.len() == Hyphenated::LENGTH => {
+                Uuid::try_parse(text).ok().and_then(|_| same("uuid"))
+            }
+            (Self::Date, Value::Text(text)) => match datetime::date(text) {
+                Some(date) => new(date.into(), "date"),
+                None => new(datetime::time(text)?.into(), "timestamp"),
+            },
+            (Self::Timestamp | Self::TimestampZone, Value::Text(text)) => {
+                new(datetime::time(text)?.into(), self.bind_type())
+            }
+            (Self::Bytes, Value::Bytes(_)) => same("bytea"),
+            (Self::Enum(native), Value::Text(text)) if native.labels.contains(text) => as_text(Form::Own),
+            _ => None,
+        }
     }
 
-    fn bind_as_text(value: &Value) -> Option<String> {
-        value_text(value)
-    }
-
-    fn read(&self, value: &Value) -> Option<(Option<String>, Form)> {
-        self.value(value).map(|(text, form)| (Some(text), form))
+    fn written(&self, value: &Value) -> Value {
+        match self {
+            Self::Date | Self::Timestamp | Self::TimestampZone => {
+                self.read(value).map_or_else(|| value.clone(), |(value, _)| value.into_owned())
+            }
+            _ => value.clone(),
+        }
     }
 
     fn bind_form(&self) -> Form {
@@ -236,32 +192,17 @@ impl Class for TypeClass {
         }
     }
 
-    fn bind(&self, value: &Value) -> Option<String> {
-        if !self.is_bindable() {
-            return value_text(value);
-        }
-        let bind = self.bind_form();
-        self.value(value).filter(|(_, form)| bind == Form::Bound || *form == bind).map(|(text, _)| text)
+    fn binds(&self, _value: &Value, form: Form) -> bool {
+        let bind_form = self.bind_form();
+        bind_form == Form::Bound || bind_form == form
     }
 
-    fn bind_returned(&self, value: &Value) -> Option<String> {
-        self.written(value)
-    }
-
-    fn bind_list(values: impl Iterator<Item = Option<String>>) -> Option<String> {
-        Some(array(values))
+    fn list<'v>(values: impl Iterator<Item = Cow<'v, Value>>) -> Value {
+        array(values.map(|value| value_text(&value))).into()
     }
 
     fn is_storable(value: &Value) -> bool {
         !matches!(value, Value::Text(text) if text.contains('\0'))
-    }
-
-    fn typed_text(param: Expr) -> Expr {
-        cast(param, "text")
-    }
-
-    fn typed_integer(param: Expr) -> Expr {
-        cast(param, "int8")
     }
 
     fn typed(&self, param: Expr, form: Option<Form>) -> Expr {
@@ -275,13 +216,6 @@ impl Class for TypeClass {
         match self.type_of(form) {
             Some(ty) => cast(param, &format!("{ty}[]")),
             None => param,
-        }
-    }
-
-    fn show(text: &Option<String>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match text {
-            Some(text) => write!(f, "{text:?}"),
-            None => f.write_str("NULL"),
         }
     }
 
@@ -339,60 +273,11 @@ fn array(texts: impl Iterator<Item = Option<String>>) -> String {
 
 /// Returns the value as the text that the database would write for it; `None` for NULL and for text that it cannot store.
 pub(super) fn value_text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null | Value::InvalidText(_) => None,
-        Value::Boolean(value) => Some(value.to_string()),
-        Value::Integer(value) => Some(value.to_string()),
-        Value::Real(value) => Some(real(*value)),
-        Value::Text(text) => (!text.contains('\0')).then(|| text.clone()),
-        Value::Bytes(bytes) => Some(hex(bytes)),
-    }
-}
-
-fn real(value: f64) -> String {
-    if value.is_finite() {
-        number_text(value)
-    } else if value.is_nan() {
-        "NaN".to_owned()
-    } else if value > 0.0 {
-        "Infinity".to_owned()
-    } else {
-        "-Infinity".to_owned()
-    }
-}
-
-fn number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Integer(value) => Some(*value as f64),
-        Value::Real(value) => Some(*value),
-        Value::Text(text) if is_decimal(text) => text.parse().ok(),
-        _ => None,
-    }
+    class::value_text(value).filter(|_| TypeClass::is_storable(value))
 }
 
 /// Returns whether the database reads the text of a number as a single. The text of the largest single is above its value.
 fn is_single(number: f64) -> bool {
     let single = number as f32;
     !number.is_finite() || (single.is_finite() && (single != 0.0 || number == 0.0))
-}
-
-fn whole(value: f64) -> Option<i64> {
-    let fits = value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&value);
-    fits.then_some(value as i64)
-}
-
-fn is_canonical(text: &str) -> bool {
-    text.parse::<i64>().is_ok_and(|value| value.to_string() == text)
-}
-
-/// Returns whether a text is a number without an exponent.
-fn is_decimal(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    all_digits(whole) && all_digits(fraction)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    format!("\\x{}", HEXLOWER.encode(bytes))
 }

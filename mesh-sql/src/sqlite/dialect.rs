@@ -1,18 +1,16 @@
 //! The SQL dialect of SQLite.
 
 use mesh_ql::AggregateFn;
-use mesh_schema::{NativeType, TableName};
-use sea_query::{Expr, ExprTrait as _, Func, QueryBuilder, SelectStatement, SqliteQueryBuilder, TableRef};
+use mesh_schema::NativeType;
+use sea_query::{Expr, ExprTrait as _, Func, Query, QueryBuilder, SqliteQueryBuilder};
 
-use super::functions;
-use super::list;
-use super::operand::Operand;
-use super::param::Param;
-use super::prefix;
-use crate::custom;
+use super::class::Mixed;
+use super::{Operand, Param, functions};
+use crate::class::{Class as _, Form};
 use crate::dialect::Dialect;
-use crate::links::table;
+use crate::pattern::bound;
 use crate::statement::Params;
+use crate::{custom, param};
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
 use mesh_plan::{Aggregate, Comparand, CompareOp};
@@ -31,14 +29,8 @@ impl Sqlite {
     pub(super) const PLAIN: Self = Self { counts_updated: false };
 }
 
-/// Returns the parameter for a value, or for the input in the slot.
-fn value_or_input((value, slot): (&Value, Option<usize>)) -> Param {
-    slot.map_or_else(|| Param::Value(value.clone()), Param::Input)
-}
-
 impl Dialect for Sqlite {
-    type Param = Param;
-    type Operand = Operand;
+    type Class = Mixed;
 
     const NULL_IS_SMALLEST: bool = true;
     const REORDERS_EXISTS: bool = false;
@@ -53,73 +45,27 @@ impl Dialect for Sqlite {
         SqliteQueryBuilder
     }
 
-    fn written(&self, value: &Value, _native: Option<&NativeType>) -> Param {
-        Param::Value(value.clone())
-    }
-
-    fn written_id(&self, part: usize, _native: Option<&NativeType>) -> Param {
-        Param::Id(part)
-    }
-
-    fn operand(&self, expr: Expr, native: Option<&NativeType>) -> Operand {
-        Operand::new(expr, native)
-    }
-
-    fn with_expr(&self, operand: Operand, expr: Expr) -> Operand {
-        Operand { expr, ..operand }
-    }
-
-    fn comparable(&self, operand: Operand) -> Operand {
-        Operand { expr: operand.comparable(), ..operand }
-    }
-
     fn updated(&self, current: Expr, new: Expr, native: Option<&NativeType>) -> Expr {
-        let current = Operand::new(current, native);
-        if current.mixed.is_none() {
+        if native.is_none() {
             return new;
         }
         // A value that was read and is written back stays as it is stored.
-        let is_equal = current.compare(CompareOp::Eq, new.clone());
+        let is_equal = Mixed::of(native).compare(current.clone(), CompareOp::Eq, new.clone());
         Expr::case(is_equal, current).finally(new).into()
     }
 
-    fn parent_key(&self, operand: Operand, is_same_type: bool) -> Expr {
-        if is_same_type { operand.expr } else { custom::without_affinity(operand.expr) }
-    }
-
-    fn table(&self, name: &TableName) -> TableRef {
-        table(name)
-    }
-
-    fn compare_same_type(&self, left: Expr, op: CompareOp, right: Expr, native: Option<&NativeType>) -> Expr {
-        Operand::key(left, native).compare(op, right)
-    }
-
-    fn is_in_subquery(&self, left: Expr, select: SelectStatement, _: Option<&NativeType>) -> Expr {
-        left.in_subquery(select)
+    fn parent_key(&self, key: Expr, is_same_type: bool) -> Expr {
+        if is_same_type { key } else { custom::without_affinity(key) }
     }
 
     fn equal(&self, left: Operand, right: Operand) -> Expr {
-        let mixed = left.mixed.clone().or(right.mixed);
-        Operand { mixed, ..left }.compare(CompareOp::Eq, right.expr)
-    }
-
-    fn compare(
-        &self,
-        params: &mut Params<Param>,
-        left: Operand,
-        op: CompareOp,
-        value: (&Value, Option<usize>),
-    ) -> Expr {
-        left.compare(op, params.add(value_or_input(value)))
-    }
-
-    fn compare_session(&self, params: &mut Params<Param>, left: Operand, op: CompareOp, slot: usize) -> Expr {
-        left.compare(op, params.add(Param::Session(slot)))
+        let class = if left.class == Mixed::ONE_FORM { right.class } else { left.class };
+        class.compare(left.expr, CompareOp::Eq, right.expr)
     }
 
     fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
-        left.is_in_list(params.add(Param::SessionList(slot)), negated)
+        let list = param::session_list(params, slot, &left.class);
+        is_in_list(left, list, negated)
     }
 
     fn is_in(
@@ -129,18 +75,17 @@ impl Dialect for Sqlite {
         values: &[Comparand<Value>],
         negated: bool,
     ) -> Expr {
+        let class = left.class.clone();
+        let values: Vec<_> = values.iter().map(Comparand::parts).collect();
         if values.len() > LISTED_MAX {
-            let parts = values.iter().map(Comparand::parts);
-            let list = if parts.clone().all(|(_, slot)| slot.is_none()) {
-                Param::Value(list::array(parts.map(|(value, _)| value)))
-            } else {
-                Param::List(parts.map(|(value, slot)| (value.clone(), slot)).collect())
-            };
-            return left.is_in_list(params.add(list), negated);
+            let list = param::list(params, &class, Some(Form::Bound), &values);
+            return is_in_list(left, list, negated);
         }
-        let values = values.iter().map(|value| left.form(params.add(value_or_input(value.parts()))));
+        let values = values
+            .into_iter()
+            .map(|value| class.one_form(param::value_or_input(params, &class, Some(Form::Bound), value)));
         let values: Vec<Expr> = values.collect();
-        let left = left.comparable();
+        let left = left.comparable().expr;
         if negated { left.is_not_in(values) } else { left.is_in(values) }
     }
 
@@ -154,10 +99,10 @@ impl Dialect for Sqlite {
         let left = left.expr;
         // No index contains the result of a function.
         let is_stored = !ignore_case && !matches!(left, Expr::FunctionCall(_));
-        let range = if is_stored { prefix::range(params, &left, pattern) } else { None };
+        let range = if is_stored { prefix_range(params, &left, pattern) } else { None };
         let function = if ignore_case { functions::ILIKE } else { functions::LIKE };
         let (pattern, slot) = pattern;
-        let pattern = params.add(slot.map_or_else(|| Param::Value(pattern.into()), Param::Input));
+        let pattern = param::pattern(params, pattern, slot);
         let matches: Expr = Func::cust(function).arg(left).arg(pattern).into();
         match range {
             Some(range) => range.and(matches),
@@ -168,12 +113,14 @@ impl Dialect for Sqlite {
     fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
         let at = params.add(Param::Value(at.to_string().into()));
         let ty = Expr::Constant(ty.name().into());
-        Operand::new(Func::cust(functions::JSON).arg(document.expr).arg(at).arg(ty).into(), None)
+        Operand::new(Func::cust(functions::JSON).arg(document.expr).arg(at).arg(ty).into(), Mixed::ONE_FORM)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {
         // SQLite would count all rows of a table for `count(*)` in one step, which cannot be interrupted.
-        let Some(column) = column else { return Operand::new(Func::count(Expr::cust("1")).into(), None) };
+        let Some(column) = column else {
+            return Operand::new(Func::count(Expr::cust("1")).into(), Mixed::ONE_FORM);
+        };
         let (function, distinct) = match call.function {
             AggregateFn::Count => ("COUNT", call.distinct),
             AggregateFn::Sum => (functions::SUM, call.distinct),
@@ -183,9 +130,39 @@ impl Dialect for Sqlite {
             AggregateFn::Max => ("MAX", false),
         };
         let is_value = matches!(call.function, AggregateFn::Min | AggregateFn::Max);
-        let compares = is_value || distinct;
-        let values = if compares { column.comparable() } else { column.expr };
-        let expr = custom::aggregate(function, values, distinct.then_some("DISTINCT ?"));
-        Operand { expr, mixed: column.mixed.filter(|_| is_value) }
+        let column = if is_value || distinct { column.comparable() } else { column };
+        let expr = custom::aggregate(function, column.expr, distinct.then_some("DISTINCT ?"));
+        Operand::new(expr, if is_value { column.class } else { Mixed::ONE_FORM })
     }
+}
+
+/// Tests whether a value is in a list of [`super::list`].
+fn is_in_list(left: Operand, list: Expr, negated: bool) -> Expr {
+    let mut values = Query::select();
+    let value = left.class.one_form(Func::cust(functions::ELEMENT).arg(Expr::col("value")).into());
+    values.expr(value).from_function(Func::cust("json_each").arg(list), "l");
+    let left = left.comparable().expr;
+    if negated { left.not_in_subquery(values) } else { left.in_subquery(values) }
+}
+
+/// Returns a condition that all texts which match a pattern meet, and that other texts may meet too, so that an index can be
+/// used. `None` if the pattern does not begin with literal characters. If there is a slot, the pattern is that of the input in
+/// the slot.
+///
+/// The texts are compared in the binary collation, regardless of the collation of the column, because no other collation keeps
+/// texts with the same beginning together. An index with another collation is not used, which does not change the result.
+fn prefix_range(
+    params: &mut Params<Param>,
+    text: &Expr,
+    (pattern, slot): (&str, Option<usize>),
+) -> Option<Expr> {
+    let mut add = |is_end| {
+        let text = bound(pattern, is_end)?;
+        Some(params.add(match slot {
+            Some(slot) => Param::PatternBound(slot, is_end),
+            None => Param::Value(text.into()),
+        }))
+    };
+    let text = || custom::collate(text.clone(), "BINARY");
+    Some(text().gte(add(false)?).and(text().lt(add(true)?)))
 }

@@ -3,13 +3,14 @@
 use mesh_ql::{Direction, Nulls};
 use sea_query::{Expr, ExprTrait as _, Order};
 
+use super::class::Mixed;
 use super::dialect::Sqlite;
-use super::operand::Operand;
-use super::param::Param;
+use super::{Operand, Param};
 use crate::dialect::Operands;
 use crate::keyset::{self, CursorKey};
+use crate::param;
 use crate::statement::Params;
-use mesh_plan::SortKey;
+use mesh_plan::{SortKey, Value};
 
 /// Returns the condition on the rows that follow a cursor. `nulls` has for each value of the cursor whether it is NULL.
 pub(super) fn after(
@@ -27,11 +28,13 @@ pub(super) fn after(
     let terms: Vec<_> = terms.collect();
     let keys = terms.iter().map(|(_, key, is_null, operand)| CursorKey {
         key,
-        column: operand.comparable(),
+        column: operand.clone().comparable().expr,
         is_null: *is_null,
     });
     keyset::after(keys, |term, _, op| match terms.get(term) {
-        Some((index, .., operand)) => operand.compare(op, params.add(Param::After(*index))),
+        Some((index, .., operand)) => {
+            operand.compare(op, param::after(params, *index, &operand.class, &Value::Null))
+        }
         None => Expr::null(),
     })
 }
@@ -48,7 +51,7 @@ pub(super) fn tie_breaks(columns: &Operands<'_, Sqlite>, order: &[SortKey]) -> V
 
 /// Returns a column that holds values in several forms as it is stored.
 fn as_stored(operand: Operand) -> Option<Operand> {
-    operand.mixed.is_some().then_some(Operand { mixed: None, ..operand })
+    (operand.class != Mixed::ONE_FORM).then(|| Operand::new(operand.expr, Mixed::ONE_FORM))
 }
 
 /// Returns the conditions on the same rows in two parts, rows with a value and then rows with NULL; `None` unless NULLs follow

@@ -1,14 +1,16 @@
 //! Lists of values in one parameter. SQLite has no parameters for lists, but reads JSON arrays. JSON has no bytes, so the elements
 //! are texts with a letter for their type, except for numbers.
 
+use std::ops::Deref;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use mesh_plan::{Value, ValueRef};
 
 /// Returns a list as a JSON array.
-pub(super) fn array<'v>(values: impl IntoIterator<Item = &'v Value>) -> Value {
-    let values = values.into_iter().map(|value| match value {
+pub(super) fn array(values: impl Iterator<Item = impl Deref<Target = Value>>) -> Value {
+    let values = values.map(|value| match &*value {
         Value::Null => serde_json::Value::Null,
         Value::Boolean(value) => serde_json::Value::from(i64::from(*value)),
         Value::Integer(value) => (*value).into(),
@@ -49,7 +51,7 @@ mod tests {
             Value::InvalidText(vec![b'a', 0xe9]),
             vec![0u8, 255].into(),
         ];
-        let Value::Text(array) = array(&values) else { panic!() };
+        let Value::Text(array) = array(values.iter()) else { panic!() };
         let read: Vec<serde_json::Value> = serde_json::from_str(&array).unwrap();
         let read = read.iter().map(|value| match value {
             serde_json::Value::Null => Value::Null,

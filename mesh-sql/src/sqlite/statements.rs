@@ -6,19 +6,20 @@ use sea_query::{
     Asterisk, Expr, ExprTrait as _, JoinType, Query, SelectStatement, SqliteQueryBuilder, UnionType,
 };
 
+use super::class::Mixed;
 use super::dialect::Sqlite;
 use super::keyset;
-use super::operand::Operand;
-use super::param::Param;
+use super::{Operand, Param};
+use crate::class::Class as _;
 use crate::custom::count_rows;
 use crate::dialect::{Dialect as _, Operands};
 use crate::join_room::JoinRoom;
-use crate::links::{JUNCTION, key_of_one, linked, table, table_operand};
+use crate::links::{JUNCTION, key_of_one, linked, table_operand};
 use crate::order::{order_by, sort_terms};
 use crate::related::{RowOperands, is_subquery};
 use crate::statement::{Params, Statement};
 use crate::total::all_rows;
-use crate::{group, predicate};
+use crate::{group, param, predicate};
 use mesh_plan::Value;
 use mesh_plan::{ColumnSource, CompareOp, Join, JoinForm, Node, PageSize, Plan, Target};
 
@@ -132,22 +133,22 @@ impl Lowering {
         let (sqlite, alias) = (self.sqlite, self.alias());
         let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
         let mut select = Query::select();
-        select.from_as(table(&node.table), alias.clone());
+        select.from_as(sqlite.table(&node.table), alias.clone());
         let operands = RowOperands::new(&sqlite, &mut params, node, alias.clone(), &mut select);
         let junction = parent.and_then(|(_, join)| UniquePairs::of(&join.link));
         // The junction's column is equal to the target's column, and an index on it may have the rows in order.
         let values = |source: &ColumnSource| match (&junction, source) {
             (Some(pairs), ColumnSource::Column(column)) if column == pairs.target => {
-                Operand::new(pairs.column(pairs.to), node.native.get(column))
+                Operand::of(pairs.column(pairs.to), node.native.get(column))
             }
             _ => operands.get(source),
         };
         for (part, id) in node.id.iter().enumerate().filter(|_| point) {
-            let param = params.add(Param::Id(part));
             let native = match &id.source {
                 ColumnSource::Column(column) => node.native.get(column),
                 _ => None,
             };
+            let param = param::id(&mut params, part, &Mixed::of_key(native));
             select.and_where(sqlite.compare_same_type(values(&id.source).expr, CompareOp::Eq, param, native));
         }
         if let Some((parent, join)) = parent {
@@ -169,7 +170,7 @@ impl Lowering {
                 groups.and_where(predicate::lower(&sqlite, &mut params, &values, having));
             }
             show(&mut groups, node, node.columns.iter().map(|column| values(&column.source).expr).collect());
-            let select = complete(sqlite, node, groups, limit, &mut params, &values);
+            let select = complete(node, groups, limit, &mut params, &values);
             return (params.render(&select, SqliteQueryBuilder), Vec::new());
         }
         let columns = node.columns.iter().map(|column| values(&column.source).expr).collect();
@@ -178,7 +179,7 @@ impl Lowering {
         let joins = self.joins(&mut rows, (node, place));
         let SelectBuilder { mut select, mut params, columns, .. } = rows;
         show(&mut select, node, columns);
-        let select = complete(sqlite, node, select, limit, &mut params, &values);
+        let select = complete(node, select, limit, &mut params, &values);
         (params.render(&select, SqliteQueryBuilder), joins)
     }
 
@@ -208,14 +209,14 @@ impl Lowering {
     ) -> Statements {
         let (sqlite, node, alias) = (self.sqlite, &join.node, self.alias());
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
-        let key = |pair: &ColumnPair| Operand::new(operand(parent_place.alias, &pair.parent), None);
+        let key = |pair: &ColumnPair| operand(parent_place.alias, &pair.parent);
         let keys = pairs.iter().map(|pair| sqlite.parent_key(key(pair), join.is_same_type));
         let mut condition = linked(&sqlite, parent, (&join.link, node), (&alias, JUNCTION), keys);
-        let values = |source: &ColumnSource| table_operand(&sqlite, &node.native, &alias, source);
+        let values = |source: &ColumnSource| table_operand(&node.native, &alias, source);
         if let Some(filter) = &node.filter {
             condition = condition.and(predicate::lower(&sqlite, &mut rows.params, &values, filter));
         }
-        rows.select.join_as(JoinType::LeftJoin, table(&node.table), alias.clone(), condition);
+        rows.select.join_as(JoinType::LeftJoin, sqlite.table(&node.table), alias.clone(), condition);
         let offset = rows.columns.len();
         rows.columns.extend(node.columns.iter().map(|column| values(&column.source).expr));
         let compared = pairs.first().map(|pair| operand(&alias, &pair.target));
@@ -284,7 +285,12 @@ impl<'a> UniquePairs<'a> {
     fn join(&self, records: &mut SelectStatement, alias: &str, parent: Option<Expr>) {
         let target = Expr::col((alias.to_owned(), self.target.to_owned()));
         records
-            .join_as(JoinType::InnerJoin, table(self.table), JUNCTION, target.eq(self.column(self.to)))
+            .join_as(
+                JoinType::InnerJoin,
+                Sqlite::PLAIN.table(self.table),
+                JUNCTION,
+                target.eq(self.column(self.to)),
+            )
             .and_where(self.column(self.from).eq(parent.unwrap_or_else(Expr::null)));
     }
 }
@@ -337,7 +343,6 @@ fn sort_name(column: usize) -> String {
 
 /// Adds the parts that rows and groups share: start, order and limit.
 fn complete(
-    sqlite: Sqlite,
     node: &Node,
     mut select: SelectStatement,
     limit: Option<Limit>,
@@ -346,17 +351,17 @@ fn complete(
 ) -> SelectStatement {
     let limit = limit.map(|limit| match limit {
         Limit::Rows(rows) => rows,
-        Limit::Input(slot, more) => params.add_limit(Param::Limit(slot, more)),
+        Limit::Input(slot, more) => param::limit(params, slot, more),
     });
     let sorted = |source: &ColumnSource| {
         let shown = node.order.iter().find(|key| key.source == *source).and_then(|key| key.column);
         match shown.filter(|_| is_subquery(node, source)) {
-            Some(column) => sqlite.with_expr(columns(source), Expr::col(sort_name(column))),
+            Some(column) => columns(source).with_expr(Expr::col(sort_name(column))),
             None => columns(source),
         }
     };
     let ordered = |mut select: SelectStatement| {
-        order_by(&mut select, sort_terms(&sqlite, &sorted, &node.order));
+        order_by(&mut select, sort_terms::<Sqlite>(&sorted, &node.order));
         for (term, order) in keyset::tie_breaks(&sorted, &node.order) {
             select.order_by_expr(term, order);
         }

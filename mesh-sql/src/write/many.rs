@@ -5,6 +5,7 @@ use sea_query::{Cond, Expr, Query};
 use super::select::id_parts;
 use super::{Action, Mutation, PARENT, Statement, Steps, column};
 use crate::dialect::Dialect;
+use crate::param::Param;
 use mesh_plan::Key;
 use mesh_plan::Node;
 use mesh_plan::{Assignment, Subject};
@@ -52,7 +53,7 @@ fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
 
 /// Returns the statement that creates the records of creations that are alike ([`count_alike`]), and returns their ids in the
 /// same order. `None` if the database cannot return rows from an insertion.
-pub(crate) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<Statement<D::Param>> {
+pub(crate) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<Statement<Param<D::Class>>> {
     let first = mutations.first()?;
     let mut steps = Steps::new(dialect);
     let mut insert = Query::insert();
@@ -78,7 +79,7 @@ pub(crate) fn permitted<D: Dialect>(
     subject: &Subject,
     ids: &[Key],
     dialect: D,
-) -> Option<Statement<D::Param>> {
+) -> Option<Statement<Param<D::Class>>> {
     let check = subject.checked()?;
     let mut steps = Steps::new(dialect);
     let mut select = steps.select(subject, Some(check), None);

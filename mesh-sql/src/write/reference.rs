@@ -6,6 +6,7 @@ use sea_query::{Expr, ExprTrait as _, Query};
 use super::super::dialect::{Dialect, IdPart};
 use super::super::statement::Statement;
 use super::{Action, LinkKey, Mutation, Steps, Subject, TARGET};
+use crate::param::Param;
 use mesh_plan::CompareOp;
 use mesh_plan::Value;
 
@@ -23,7 +24,7 @@ pub struct SetReference<P> {
 pub(crate) fn references<D: Dialect + Clone>(
     mutation: &Mutation,
     dialect: &D,
-) -> Vec<SetReference<D::Param>> {
+) -> Vec<SetReference<Param<D::Class>>> {
     let action = mutation.action();
     let Some(subject) = action.assigned(mutation.subject()) else { return Vec::new() };
     let keys = subject.entity().foreign_keys.iter();
@@ -35,7 +36,7 @@ fn reference<D: Dialect + Clone>(
     subject: &Subject,
     key: &KeyReference,
     dialect: &D,
-) -> Option<SetReference<D::Param>> {
+) -> Option<SetReference<Param<D::Class>>> {
     let mut steps = Steps::new(dialect.clone());
     let mut target = Query::select();
     target.expr(Expr::Constant(1.into())).from(dialect.table(&key.table));

@@ -146,7 +146,7 @@ impl<D: Dialect> Steps<D> {
     fn linked(&self, parent: &Parent<'_>, pair: &ColumnPair) -> Expr {
         let operand = |subject: &Subject, alias, name: &str| {
             let source = ColumnSource::Column(name.to_owned());
-            table_operand(&self.dialect, &subject.entity().native, alias, &source)
+            table_operand(&subject.entity().native, alias, &source)
         };
         let target = operand(&parent.other.subject, TARGET, &pair.target);
         self.dialect.equal(target, operand(parent.subject, PARENT, &pair.parent))
