@@ -88,7 +88,7 @@ impl Transaction for WriteConnection {
     }
 
     fn is_id(param: &Param) -> bool {
-        matches!(param, Param::Id(_))
+        matches!(param, Param::Id(..))
     }
 
     fn key(row: &Key) -> Key {
