@@ -56,8 +56,8 @@ pub(super) async fn read(
     }
     watched::mark(link, &mut tables, &mut notes).await?;
     for (table, column) in undeclared_times(&mut tables, times) {
-        let sql = sample(table.name.clone().into_table_ref(), column, "CHAR");
-        let rows = link.query(&sql.to_string(MysqlQueryBuilder), &[]).await?;
+        let sql = sample(table.name.clone().into_table_ref(), column, "CHAR").to_string(MysqlQueryBuilder);
+        let rows = link.query(&sql, &[]).await?;
         set_time_form(column, &table, rows.iter().map(|row| text(row, 0)), &mut notes);
     }
     Ok((Catalog { tables }, notes))
