@@ -2,13 +2,15 @@
 //!
 //! [`transaction::run`] runs the steps of a transaction and decides what became of it; a back end implements
 //! [`transaction::Transaction`] and [`transaction::Errors`] for its driver. [`accounts`], [`api_keys`], [`audit`] and [`state`]
-//! keep tables through [`tables::Tables`]. [`pool`] has parts of pools of connections.
+//! keep tables through [`tables::Tables`]. [`pool`] has parts of pools of connections. Programs use a database of any engine as a
+//! [`backend::Backend`].
 
 #![deny(missing_docs)]
 
 pub mod accounts;
 pub mod api_keys;
 pub mod audit;
+pub mod backend;
 pub mod error;
 pub mod pool;
 pub mod state;

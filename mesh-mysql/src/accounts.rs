@@ -8,38 +8,32 @@ use sea_query::{BinOper, Expr, ExprTrait as _, IntoTableRef as _, MysqlQueryBuil
 
 use crate::cells::text;
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::BoxError;
 use crate::pool::PoolError;
 use mesh_backend::pool::RowBudget;
 
-impl Database {
-    /// Returns the accounts stored in a table.
-    ///
-    /// # Errors
-    /// The table or some of its columns are missing ([`OpenError::faults`]).
-    pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
-        let columns = self.columns(&users.table).await.map_err(|error| self.open_error(error))?;
-        let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
-        users.check(&names, str::eq_ignore_ascii_case).map_err(|error| self.open_error(error))?;
-        let text = |column: Expr| column.cast_as("CHAR");
-        let select = |users: &UsersTable| accounts::select(users, users.table.clone().into_table_ref(), text);
-        let login = || Expr::cust("?");
-        let find = select(users)
-            // The first condition can use an index. Its collation may treat other texts as equal.
-            .and_where(column(&users.login).eq(login()))
-            .and_where(text(column(&users.login)).eq(login()))
-            .limit(2)
-            .to_string(MysqlQueryBuilder);
-        let any = select(&UsersTable { role: None, tenant: None, ..users.clone() })
-            .and_where(
-                text(column(&users.password)).binary(BinOper::Like, Expr::Constant(ARGON2_HASHES.into())),
-            )
-            .limit(1)
-            .to_string(MysqlQueryBuilder);
-        let accounts = Accounts::new(self.tables(), (find, 2), any);
-        accounts.check(users).await.map_err(|error| self.open_error(error))
-    }
+/// Returns the accounts stored in a table.
+pub(crate) async fn open(database: &Database, users: &UsersTable) -> Result<Accounts, BoxError> {
+    let columns = database.columns(&users.table).await?;
+    let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
+    users.check(&names, str::eq_ignore_ascii_case)?;
+    let text = |column: Expr| column.cast_as("CHAR");
+    let select = |users: &UsersTable| accounts::select(users, users.table.clone().into_table_ref(), text);
+    let login = || Expr::cust("?");
+    let find = select(users)
+        // The first condition can use an index. Its collation may treat other texts as equal.
+        .and_where(column(&users.login).eq(login()))
+        .and_where(text(column(&users.login)).eq(login()))
+        .limit(2)
+        .to_string(MysqlQueryBuilder);
+    let any = select(&UsersTable { role: None, tenant: None, ..users.clone() })
+        .and_where(text(column(&users.password)).binary(BinOper::Like, Expr::Constant(ARGON2_HASHES.into())))
+        .limit(1)
+        .to_string(MysqlQueryBuilder);
+    Ok(Accounts::new(database.tables(), (find, 2), any).check(users).await?)
+}
 
+impl Database {
     /// Returns the names and types of a table's columns; empty if there is no such table.
     pub(crate) async fn columns(&self, table: &str) -> Result<Vec<(String, String)>, PoolError> {
         let sql = "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS \

@@ -10,10 +10,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use mesh_backend::state::{StateStatements, StateTables};
+use mesh_backend::tables::Tables as _;
 use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::BoxError;
 use crate::pool::Pool;
 
 const STATEMENTS: StateStatements = StateStatements {
@@ -41,27 +42,22 @@ const DELETE_ENDED_SERVERS: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) 
 
 /// State in the served database. Cheap to clone; clones share connections.
 #[derive(Clone)]
-pub struct State {
+pub(crate) struct State {
     pool: Arc<Pool>,
     tables: StateTables,
 }
 
-impl Database {
+impl State {
     /// Returns the state that all servers of this database share, and creates its tables if they are missing. At most `queries`
     /// persisted queries are kept, with texts of at most 32 MiB; the oldest are deleted.
-    ///
-    /// # Errors
-    /// The database cannot be reached, the account may not create the tables, or a newer server has written them
-    /// ([`OpenError::is_newer_layout`]).
-    pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
-        let mut link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
-        layout::migrate(&mut link).await.map_err(|error| self.open_error(error))?;
+    pub(crate) async fn open(database: &Database, queries: usize) -> Result<Self, BoxError> {
+        let mut link = database.writes.take(false).await?;
+        layout::migrate(&mut link).await?;
         drop(link);
-        let pool = Arc::clone(&self.writes);
-        let tables = StateTables::open(self.writable_tables(), &STATEMENTS, queries).await;
-        let tables = tables.map_err(|error| self.open_error(error))?;
-        tables.run(DELETE_ENDED_SERVERS, &[]).await.map_err(|error| self.open_error(error))?;
-        Ok(State { pool, tables })
+        let tables = database.writable_tables();
+        tables.read(DELETE_ENDED_SERVERS, &[]).await?;
+        let tables = StateTables::open(tables, &STATEMENTS, queries).await?;
+        Ok(Self { pool: Arc::clone(&database.writes), tables })
     }
 }
 

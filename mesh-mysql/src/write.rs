@@ -2,7 +2,7 @@
 
 pub(crate) mod audit;
 mod failure;
-mod probe;
+pub(crate) mod probe;
 mod transaction;
 
 use std::fmt;

@@ -8,41 +8,35 @@ use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder};
 
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::BoxError;
 use crate::pool::PoolError;
 use crate::sql::{self, SYSTEM_SCHEMA, TextParam};
 
-impl Database {
-    /// Returns the accounts stored in a table. They are read from the primary, because a replica may lack a password that has
-    /// just been changed.
-    ///
-    /// # Errors
-    /// The table or some of its columns are missing ([`OpenError::faults`]).
-    pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
-        let table = TableName::parse(&users.table).map_err(|error| self.open_error(error))?;
-        let table = self.find_table(table).await.map_err(|error| self.open_error(error))?;
-        let columns = self.columns(&table).await.map_err(|error| self.open_error(error))?;
-        users.check(&columns, |column, name| column == name).map_err(|error| self.open_error(error))?;
-        let text = |column: Expr| column.cast_as("text");
-        let select = |users: &UsersTable| accounts::select(users, sql::table_ref(&table), text);
-        let login = || Expr::cust("$1");
-        let operators =
-            self.operators_of(&table, &users.login).await.map_err(|error| self.open_error(error))?;
-        let template = format!("$1 OPERATOR({}.=) $2", sql::identifier(&operators).replace('$', "$$"));
-        let find = select(users)
-            // The column is also compared without a cast, so that its index can be used.
-            .and_where(Expr::cust_with_exprs(template, [column(&users.login), login()]))
-            .and_where(text(column(&users.login)).eq(text(login())))
-            .limit(2)
-            .to_string(PostgresQueryBuilder);
-        let any = select(&UsersTable { role: None, tenant: None, ..users.clone() })
-            .and_where(text(column(&users.password)).like(ARGON2_HASHES))
-            .limit(1)
-            .to_string(PostgresQueryBuilder);
-        let accounts = Accounts::new(self.tables(), (find, 1), any);
-        accounts.check(users).await.map_err(|error| self.open_error(error))
-    }
+/// Returns the accounts stored in a table.
+pub(crate) async fn open(database: &Database, users: &UsersTable) -> Result<Accounts, BoxError> {
+    let table = TableName::parse(&users.table)?;
+    let table = database.find_table(table).await?;
+    let columns = database.columns(&table).await?;
+    users.check(&columns, |column, name| column == name)?;
+    let text = |column: Expr| column.cast_as("text");
+    let select = |users: &UsersTable| accounts::select(users, sql::table_ref(&table), text);
+    let login = || Expr::cust("$1");
+    let operators = database.operators_of(&table, &users.login).await?;
+    let template = format!("$1 OPERATOR({}.=) $2", sql::identifier(&operators).replace('$', "$$"));
+    let find = select(users)
+        // The column is also compared without a cast, so that its index can be used.
+        .and_where(Expr::cust_with_exprs(template, [column(&users.login), login()]))
+        .and_where(text(column(&users.login)).eq(text(login())))
+        .limit(2)
+        .to_string(PostgresQueryBuilder);
+    let any = select(&UsersTable { role: None, tenant: None, ..users.clone() })
+        .and_where(text(column(&users.password)).like(ARGON2_HASHES))
+        .limit(1)
+        .to_string(PostgresQueryBuilder);
+    Ok(Accounts::new(database.tables(), (find, 1), any).check(users).await?)
+}
 
+impl Database {
     /// Returns the names of a table's columns; empty if there is no such table.
     pub(crate) async fn columns(&self, table: &TableName) -> Result<Vec<String>, PoolError> {
         const COLUMNS: &str = "SELECT attname::text FROM pg_catalog.pg_attribute \

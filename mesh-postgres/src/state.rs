@@ -13,7 +13,7 @@ use mesh_backend::state::{StateStatements, StateTables};
 use mesh_plan::{BoxFuture, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::BoxError;
 use crate::other_servers::OtherServers;
 
 /// The number of login counters that are kept.
@@ -52,30 +52,26 @@ DELETE FROM mesh.query WHERE number IN (
 
 /// State in the served database. Cheap to clone; clones share connections.
 #[derive(Clone)]
-pub struct State {
+pub(crate) struct State {
     tables: StateTables,
     other_servers: Arc<OtherServers>,
     /// The URL of the database without a password.
     name: Arc<str>,
 }
 
-impl Database {
+impl State {
     /// Returns the state that all servers of this database share, and creates its tables if they are missing. Tables of an
     /// earlier version are migrated; earlier servers of the same major version can still use them. At most `queries`
     /// persisted queries are kept, with texts of at most 32 MiB; the oldest are deleted.
-    ///
-    /// # Errors
-    /// The database cannot be reached, the account may not create the tables, or a newer server has written them
-    /// ([`OpenError::is_newer_layout`]).
-    pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
-        let link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
-        layout::migrate(&link).await.map_err(|error| self.open_error(error))?;
+    pub(crate) async fn open(database: &Database, queries: usize) -> Result<Self, BoxError> {
+        let link = database.writes.take(false).await?;
+        layout::migrate(&link).await?;
         drop(link);
-        self.other_servers.revoked.enable();
-        self.other_servers.start();
-        let tables = StateTables::open(self.writable_tables(), &STATEMENTS, queries).await;
-        let tables = tables.map_err(|error| self.open_error(error))?;
-        Ok(State { tables, other_servers: Arc::clone(&self.other_servers), name: self.writes.name().into() })
+        let other_servers = Arc::clone(&database.other_servers);
+        other_servers.revoked.enable();
+        other_servers.start();
+        let tables = StateTables::open(database.writable_tables(), &STATEMENTS, queries).await?;
+        Ok(Self { tables, other_servers, name: database.writes.name().into() })
     }
 }
 

@@ -9,17 +9,16 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mesh_backend::Contents;
-use mesh_plan::backend::{Either, MaybeReady, Usage};
+use mesh_plan::backend::{Either, MaybeReady};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
-use mesh_schema::TableName;
-use mesh_sql::sqlite::Statements;
 
-use crate::catalog::{self, indexes};
-use crate::error::OpenError;
+use crate::Settings;
+use crate::catalog;
+use crate::error::{OpenError, open_error};
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
 use crate::pool::{DEFAULT_TIMEOUT, OPEN_TIMEOUT, connect, slow_read_thread, thread_connection};
-use crate::read::{self, failed, sort_bound};
+use crate::read::failed;
 use current_file::{CurrentFile, OpenFile};
 
 /// A SQLite database that is open for reading. Clones share connections and caches.
@@ -29,53 +28,33 @@ pub struct Database {
 }
 
 impl Database {
-    /// The recommended memory for the prepared statements of all threads, in bytes.
-    pub const STATEMENT_CACHE: usize = 32 << 20;
-
     /// Opens a file for reading and checks that it is a database.
     ///
     /// # Errors
     /// The file is missing, cannot be read or is not a SQLite database.
-    pub fn open(path: &Path) -> Result<Self, OpenError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::open_with(path, &Settings::default())
+    }
+
+    /// Opens a file as [`Self::open`] does, with other settings.
+    ///
+    /// # Errors
+    /// The file is missing, cannot be read or is not a SQLite database.
+    pub fn open_with(path: impl AsRef<Path>, settings: &Settings) -> Result<Self, OpenError> {
+        let path = path.as_ref();
         // SQLite reports many causes with one message; these are the usual ones.
         if path.is_dir() {
-            return Err(OpenError::new(path, "it is a folder"));
+            return Err(open_error(path, "it is a folder"));
         }
         if !path.exists() {
-            return Err(OpenError::new(path, "there is no such file"));
+            return Err(open_error(path, "there is no such file"));
         }
         // Opening a pipe would block until another program writes to it.
         if !path.is_file() {
-            return Err(OpenError::new(path, "it is not a regular file"));
+            return Err(open_error(path, "it is not a regular file"));
         }
-        let file = CurrentFile::open(path).map_err(|error| OpenError::new(path, error))?;
+        let file = CurrentFile::open(path, settings).map_err(|error| open_error(path, error))?;
         Ok(Self { file: Arc::new(file) })
-    }
-
-    /// Sets the size of the response cache in bytes; 0 turns it off. A cached answer is served only while the database
-    /// is unchanged, which is checked for every request. Turn the cache off for databases on network file systems, whose
-    /// clients may see writes of others late.
-    #[must_use]
-    pub fn response_cache(self, bytes: usize) -> Self {
-        self.file.set_cache(bytes);
-        self
-    }
-
-    /// Sets whether the file is mapped into memory, which saves a copy of each page that is read. On by default. If
-    /// another program truncates a mapped file during a read, the process is killed; without the map the read fails.
-    #[must_use]
-    pub fn memory_map(self, on: bool) -> Self {
-        self.file.last().pool.map_files(on);
-        self
-    }
-
-    /// Sets the memory in bytes for the prepared statements of plans on each thread's connection. The default is a
-    /// quarter of [`Database::STATEMENT_CACHE`]; 0 turns the cache off. The setting applies to threads that have not
-    /// read yet.
-    #[must_use]
-    pub fn statement_cache(self, bytes_per_thread: usize) -> Self {
-        self.file.last().pool.set_statement_bytes(bytes_per_thread);
-        self
     }
 
     /// Reads the catalog. `times` names tables and columns that hold times although their declared types do not show it
@@ -90,85 +69,8 @@ impl Database {
             connection.busy_timeout(OPEN_TIMEOUT)?;
             catalog::read(&mut connection, times)
         });
-        let (catalog, notes) = contents.map_err(|error| OpenError::new(&path, error))?;
+        let (catalog, notes) = contents.map_err(|error| open_error(&path, error))?;
         Ok(Contents { catalog, notes })
-    }
-
-    /// Writes a copy of the database to a new file, as of one moment. Other programs can write meanwhile.
-    ///
-    /// # Errors
-    /// The file cannot be read, or the copy cannot be written.
-    pub fn copy_to(&self, copy: &Path) -> Result<(), OpenError> {
-        let path = self.path();
-        let copied = connect(&path)
-            .and_then(|connection| connection.execute("VACUUM INTO ?", [copy.to_string_lossy()]).map(drop));
-        copied.map_err(|error| OpenError::new(&path, format!("it cannot be copied: {error}")))
-    }
-
-    /// Checks on a new connection that the file exists and can be read.
-    ///
-    /// # Errors
-    /// The file is missing or cannot be read.
-    pub async fn ping(&self) -> Result<(), OpenError> {
-        let path = self.path();
-        let opening = tokio::task::spawn_blocking(move || Self::open(&path).map(drop));
-        opening.await.unwrap_or_else(|error| Err(OpenError::new(&self.path(), error)))
-    }
-
-    /// Returns usage figures of the connections and the response cache.
-    pub fn usage(&self) -> Usage {
-        let file = self.file.last();
-        let mut usage = file.pool.usage();
-        file.cache.add_usage(&mut usage);
-        usage
-    }
-
-    /// Returns the query plan of each statement of a plan: its SQL text, and a line for each step.
-    ///
-    /// # Errors
-    /// A statement cannot be prepared.
-    pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let steps = read::query_plan(&reader.connection, &Statements::from_plan(plan)).map_err(failed)?;
-        pool.release(reader);
-        Ok(steps)
-    }
-
-    /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
-    ///
-    /// # Errors
-    /// [`ResolveError::SortTooLarge`], or the database cannot be read.
-    pub fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let checked = sort_bound::check(&reader, plan, &Statements::from_plan(plan));
-        pool.release(reader);
-        checked
-    }
-
-    /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
-    ///
-    /// # Errors
-    /// The catalog cannot be read.
-    pub fn has_index(&self, table: &TableName, columns: &[String]) -> Result<Option<bool>, ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let found = indexes::has_index(&reader.connection, table, columns).map_err(failed)?;
-        pool.release(reader);
-        Ok(found)
-    }
-
-    /// Returns the number of rows of a table, counted up to `max`, or `None` for a view.
-    ///
-    /// # Errors
-    /// The table cannot be read.
-    pub fn row_count(&self, table: &TableName, max: u64) -> Result<Option<u64>, ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let count = read::row_count(&reader.connection, table, max).map_err(failed)?;
-        pool.release(reader);
-        Ok(count)
     }
 
     /// Returns the path of the file.

@@ -7,7 +7,6 @@ pub(crate) mod thread_connection;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mesh_plan::backend::{Trace, Usage};
@@ -17,6 +16,7 @@ use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::Settings;
 use crate::file::data_version::{DataVersion, VersionReader};
 use crate::functions::add_functions;
 use crate::read::sort_bound::{self, TableSizes};
@@ -30,8 +30,6 @@ pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The time limit for waiting for other processes when a file is opened.
 pub(crate) const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The default memory for the prepared statements of a thread's connection, in bytes.
-const STATEMENT_BYTES: usize = 8 << 20;
 /// The length of the file that is mapped into memory, in bytes. Mapping saves a copy of each page that is read.
 const MAPPED_BYTES: i64 = 1 << 40;
 
@@ -40,17 +38,14 @@ pub(crate) struct Pool {
     pub(crate) path: PathBuf,
     pub(crate) slow_reads: Arc<SlowReadQueue>,
     pub(crate) versions: VersionReader,
-    /// Whether connections map the file into memory.
-    mapped: AtomicBool,
-    /// The memory for the prepared statements of a thread's connection, in bytes.
-    statement_bytes: AtomicUsize,
+    pub(crate) settings: Settings,
     idle: Mutex<Vec<Reader>>,
 }
 
 impl Pool {
     /// Opens the file and checks that it can be read.
-    pub(crate) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
-        let first = Reader::open(path, mapped)?;
+    pub(crate) fn open(path: &Path, settings: &Settings) -> rusqlite::Result<Self> {
+        let first = Reader::open(path, settings.memory_map)?;
         // Another server may be changing the journal mode.
         first.connection.busy_timeout(OPEN_TIMEOUT)?;
         first.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -59,38 +54,15 @@ impl Pool {
             path: path.to_owned(),
             slow_reads: Arc::new(SlowReadQueue::new()),
             versions: VersionReader::new(path, connect(path)?),
-            mapped: AtomicBool::new(mapped),
-            statement_bytes: AtomicUsize::new(STATEMENT_BYTES),
+            settings: settings.clone(),
             idle: Mutex::new(vec![first]),
         })
-    }
-
-    /// Returns whether connections map the file into memory.
-    pub(crate) fn is_mapped(&self) -> bool {
-        self.mapped.load(Ordering::Relaxed)
-    }
-
-    /// Sets whether connections map the file. Idle connections are closed if the setting changes.
-    pub(crate) fn map_files(&self, on: bool) {
-        if self.mapped.swap(on, Ordering::Relaxed) != on {
-            self.idle.lock().clear();
-        }
-    }
-
-    /// Returns the memory that the prepared statements of a thread's connection may take, in bytes.
-    pub(crate) fn statement_bytes(&self) -> usize {
-        self.statement_bytes.load(Ordering::Relaxed)
-    }
-
-    /// Sets the memory of prepared statements for connections that threads open later.
-    pub(crate) fn set_statement_bytes(&self, bytes: usize) {
-        self.statement_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Takes an idle connection, or opens one.
     pub(crate) fn take(&self) -> rusqlite::Result<Reader> {
         let idle = self.idle.lock().pop();
-        idle.map_or_else(|| Reader::open(&self.path, self.is_mapped()), Ok)
+        idle.map_or_else(|| Reader::open(&self.path, self.settings.memory_map), Ok)
     }
 
     /// Returns a connection to the pool. One that is still inside a transaction is closed.

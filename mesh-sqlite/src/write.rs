@@ -7,7 +7,7 @@
 pub(crate) mod audit;
 mod failure;
 mod group;
-mod probe;
+pub(crate) mod probe;
 mod queue;
 mod script;
 #[cfg(test)]
@@ -32,7 +32,7 @@ use rusqlite::{Connection, OpenFlags, Row, Statement, ffi};
 use crate::cells::{Bound, SqliteRow};
 use crate::database::Database;
 use crate::database::current_file::CurrentFile;
-use crate::error::OpenError;
+use crate::error::{OpenError, open_error};
 use crate::file::FileIdentity;
 use crate::file::journal_mode::switch_to_wal;
 use crate::functions::add_functions;
@@ -73,8 +73,9 @@ impl Database {
     /// The file or its folder cannot be written.
     pub fn writer(&self) -> Result<Writer, OpenError> {
         let path = &self.path();
-        let unwritable = |error| OpenError::new(path, format!("it cannot be written to: {error}"));
-        let connection = WriteConnection::open(path, self.file.last().pool.is_mapped());
+        let unwritable =
+            |error: rusqlite::Error| open_error(path, format!("it cannot be written to: {error}"));
+        let connection = WriteConnection::open(path, self.file.last().pool.settings.memory_map);
         let connection = Arc::new(Mutex::new(connection.map_err(unwritable)?));
         let other = Arc::downgrade(&connection);
         self.file.on_replaced(move || {

@@ -12,8 +12,8 @@ use mesh_schema::{Entity, Schema};
 
 use super::shared::share;
 use super::{Cluster, Served, until};
-use crate::Settings;
 use crate::pool::batches::STATEMENTS;
+use crate::{Backend as _, Settings};
 
 const PLACES: &str = r#"
 CREATE TABLE owners (id integer PRIMARY KEY, name text NOT NULL);

@@ -8,7 +8,7 @@ use http::Request;
 use http_body_util::{BodyExt as _, Full};
 use mesh_plan::Mesh;
 use mesh_server::App;
-use mesh_sqlite::Database;
+use mesh_sqlite::{Database, Settings};
 use rusqlite::Connection;
 use tokio::runtime::{Builder, Runtime};
 
@@ -40,7 +40,9 @@ impl Blog {
         std::fs::create_dir(&folder).unwrap();
         let file = folder.join("blog.db");
         Connection::open(&file).unwrap().execute_batch(BLOG).unwrap();
-        let database = Database::open(&file).unwrap().response_cache(cache);
+        let mut settings = Settings::default();
+        settings.response_cache = cache;
+        let database = Database::open_with(&file, &settings).unwrap();
         let catalog = database.contents(&[]).unwrap().catalog;
         let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
         let app =

@@ -4,7 +4,7 @@
 //! program sees. The path is therefore checked, with one system call, at most ten times a second.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use mesh_plan::ResolveError;
 use mesh_plan::backend::{Generations, PlanId};
 use parking_lot::Mutex;
 
+use crate::Settings;
 use crate::file::FileIdentity;
 use crate::pool::Pool;
 use crate::response_cache::ResponseCache;
@@ -22,9 +23,6 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The number of queries that are remembered as heavy.
 const HEAVY: usize = 512;
-
-/// The default size of the response cache in bytes.
-const RESPONSE_CACHE: usize = 64 << 20;
 
 /// An open file: its connections and the answers read from it.
 #[derive(Clone)]
@@ -36,9 +34,9 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    fn open(path: &Path, cache_bytes: usize, mapped: bool) -> rusqlite::Result<Self> {
-        let pool = Arc::new(Pool::open(path, mapped)?);
-        let cache = Arc::new(ResponseCache::new(cache_bytes));
+    fn open(path: &Path, settings: &Settings) -> rusqlite::Result<Self> {
+        let pool = Arc::new(Pool::open(path, settings)?);
+        let cache = Arc::new(ResponseCache::new(settings.response_cache));
         Ok(Self { pool, cache, heavy: Arc::new(Generations::new(HEAVY)) })
     }
 
@@ -62,7 +60,6 @@ pub(crate) struct CurrentFile {
     /// Every read loads it. Loading changes neither a lock nor a reference count, for which threads would wait.
     file: ArcSwap<OpenFile>,
     identity: Mutex<FileIdentity>,
-    cache_bytes: AtomicUsize,
     start: Instant,
     /// The time of the next check, in milliseconds after `start`.
     next_check: AtomicU64,
@@ -73,12 +70,11 @@ pub(crate) struct CurrentFile {
 }
 
 impl CurrentFile {
-    pub(crate) fn open(path: &Path) -> rusqlite::Result<Self> {
+    pub(crate) fn open(path: &Path, settings: &Settings) -> rusqlite::Result<Self> {
         let identity = FileIdentity::new(path);
         Ok(Self {
-            file: ArcSwap::from_pointee(OpenFile::open(path, RESPONSE_CACHE, true)?),
+            file: ArcSwap::from_pointee(OpenFile::open(path, settings)?),
             identity: Mutex::new(identity),
-            cache_bytes: AtomicUsize::new(RESPONSE_CACHE),
             start: Instant::now(),
             next_check: AtomicU64::new(0),
             is_missing: AtomicBool::new(false),
@@ -92,13 +88,6 @@ impl CurrentFile {
         reopen_writer: impl Fn() -> Result<(), &'static str> + Send + Sync + 'static,
     ) {
         let _ = self.reopen_writer.set(Box::new(reopen_writer));
-    }
-
-    /// Replaces the response cache by an empty one of another size.
-    pub(crate) fn set_cache(&self, bytes: usize) {
-        self.cache_bytes.store(bytes, Ordering::Relaxed);
-        let cache = Arc::new(ResponseCache::new(bytes));
-        self.file.rcu(|file| OpenFile { cache: Arc::clone(&cache), ..OpenFile::clone(file) });
     }
 
     /// Returns the file that the last check found.
@@ -153,11 +142,7 @@ impl CurrentFile {
         }
         last.check_successor()?;
         let next = FileIdentity::new(last.path());
-        let cache_bytes = self.cache_bytes.load(Ordering::Relaxed);
-        let pool = &self.last().pool;
-        let opened = OpenFile::open(last.path(), cache_bytes, pool.is_mapped());
-        let opened = opened.map_err(|error| error.to_string())?;
-        opened.pool.set_statement_bytes(pool.statement_bytes());
-        Ok((next, opened))
+        let opened = OpenFile::open(last.path(), &self.last().pool.settings);
+        Ok((next, opened.map_err(|error| error.to_string())?))
     }
 }

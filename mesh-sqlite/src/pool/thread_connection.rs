@@ -116,8 +116,8 @@ impl ThreadConnection {
             connections.retain(|connection| connection.pool.strong_count() > 0)
         });
         let connection =
-            ConnectionWithPlans::try_new(Reader::open(&pool.path, pool.is_mapped())?, |reader| {
-                PreparedPlans::new(&reader.connection, pool.statement_bytes())
+            ConnectionWithPlans::try_new(Reader::open(&pool.path, pool.settings.memory_map)?, |reader| {
+                PreparedPlans::new(&reader.connection, pool.settings.statements)
             })?;
         Ok(Self { pool: Arc::downgrade(pool), connection, snapshot: None })
     }
@@ -189,7 +189,7 @@ mod tests {
     fn read_many(bytes: usize, count: usize) -> (usize, usize) {
         let file =
             File::new("CREATE TABLE t (id INTEGER PRIMARY KEY, parent_id INTEGER REFERENCES t (id), n TEXT)");
-        let database = file.database().statement_cache(bytes);
+        let database = file.database_with(|settings| settings.statements = bytes);
         let mesh = mesh(&database);
         let pool = &database.file.last().pool;
         let budget = || Budget { time: Some(Duration::from_secs(60)), ..Budget::default() };
