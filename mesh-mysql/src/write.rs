@@ -35,7 +35,7 @@ impl Database {
     }
 
     /// Returns a writer that rolls each write back after all its checks. Generated numbers still advance.
-    pub fn discarding_writer(&self) -> Writer {
+    pub(crate) fn discarding_writer(&self) -> Writer {
         Writer { end: End::Discard, ..self.writer() }
     }
 }

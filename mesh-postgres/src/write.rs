@@ -39,7 +39,7 @@ impl Database {
 
     /// Returns a writer that rolls each write back after all its checks, deferred constraints included. Sequences that a
     /// write uses still advance.
-    pub fn discarding_writer(&self) -> Writer {
+    pub(crate) fn discarding_writer(&self) -> Writer {
         Writer { end: End::Discard, ..self.writer() }
     }
 }
