@@ -1,6 +1,8 @@
 //! Errors of opening a database.
 
 use std::error::Error as StdError;
+use std::fmt;
+use std::path::Path;
 
 use mesh_integrity::{ApiKeysTableError, UsersTableError};
 
@@ -9,16 +11,21 @@ pub type BoxError = Box<dyn StdError + Send + Sync>;
 
 /// The error for a database that cannot be reached or read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot read the database {database}: {}", with_causes(&**cause))]
+#[error("cannot {failed}: {}", with_causes(&**cause))]
 pub struct OpenError {
-    database: String,
+    failed: String,
     cause: BoxError,
 }
 
 impl OpenError {
     /// Creates the error of a database, which is named without its password.
-    pub fn new(database: impl Into<String>, cause: impl Into<BoxError>) -> Self {
-        Self { database: database.into(), cause: cause.into() }
+    pub fn new(database: impl fmt::Display, cause: impl Into<BoxError>) -> Self {
+        Self { failed: format!("read the database {database}"), cause: cause.into() }
+    }
+
+    /// Creates the error of a file that state is kept in.
+    pub fn of_state(file: &Path, cause: impl Into<BoxError>) -> Self {
+        Self { failed: format!("keep state in {}", file.display()), cause: cause.into() }
     }
 
     /// Returns the faults of the error as separate messages, or its only message.

@@ -3,13 +3,15 @@
 //! [`transaction::run`] runs the steps of a transaction and decides what became of it; a back end implements
 //! [`transaction::Transaction`] and [`transaction::Errors`] for its driver. [`rows`], [`export`] and [`sort_bound`] are for reads,
 //! whose cells a back end decodes by [`rows::Decoder`]. [`accounts`], [`api_keys`], [`audit`] and [`state`] keep tables through
-//! [`tables::Tables`]. [`pool`] has parts of pools of connections, [`catalog`] parts of reading catalogs.
+//! [`tables::Tables`]. [`pool`] has parts of pools of connections, [`catalog`] parts of reading catalogs. Programs use a database of
+//! any engine as a [`backend::Backend`].
 
 #![deny(missing_docs)]
 
 pub mod accounts;
 pub mod api_keys;
 pub mod audit;
+pub mod backend;
 pub mod catalog;
 pub mod error;
 pub mod export;

@@ -9,27 +9,24 @@ use sea_query::{Expr, ExprTrait as _, IntoTableRef as _, MysqlQueryBuilder};
 
 use crate::cells::text;
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::BoxError;
 use crate::pool::PoolError;
 
-impl Database {
-    /// Returns the accounts stored in a table.
-    ///
-    /// # Errors
-    /// The table or some of its columns are missing ([`OpenError::faults`]).
-    pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
-        let columns = self.columns(&users.table).await.map_err(|error| self.open_error(error))?;
-        let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
-        users.check(&names, str::eq_ignore_ascii_case).map_err(|error| self.open_error(error))?;
-        let text = |column: Expr| column.cast_as("CHAR");
-        let (login, param) = (|| column(&users.login), || Expr::cust("?"));
-        // The first condition can use an index. Its collation may treat other texts as equal.
-        let is_login = login().eq(param()).and(text(login()).eq(param()));
-        let table = users.table.clone().into_table_ref();
-        let accounts = Accounts::new::<MysqlQueryBuilder>(self.tables(), users, table, text, (is_login, 2));
-        accounts.check(users).await.map_err(|error| self.open_error(error))
-    }
+/// Returns the accounts stored in a table.
+pub(crate) async fn open(database: &Database, users: &UsersTable) -> Result<Accounts, BoxError> {
+    let columns = database.columns(&users.table).await?;
+    let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
+    users.check(&names, str::eq_ignore_ascii_case)?;
+    let text = |column: Expr| column.cast_as("CHAR");
+    let (login, param) = (|| column(&users.login), || Expr::cust("?"));
+    // The first condition can use an index. Its collation may treat other texts as equal.
+    let is_login = login().eq(param()).and(text(login()).eq(param()));
+    let table = users.table.clone().into_table_ref();
+    let accounts = Accounts::new::<MysqlQueryBuilder>(database.tables(), users, table, text, (is_login, 2));
+    Ok(accounts.check(users).await?)
+}
 
+impl Database {
     /// Returns the names and types of a table's columns; empty if there is no such table.
     pub(crate) async fn columns(&self, table: &str) -> Result<Vec<(String, String)>, PoolError> {
         let sql = "SELECT COLUMN_NAME, DATA_TYPE FROM information_schema.COLUMNS \

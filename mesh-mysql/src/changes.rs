@@ -12,7 +12,6 @@ use std::time::Duration;
 use mesh_plan::{Change, Changes};
 
 use crate::cells::{integer, text};
-use crate::database::Database;
 use crate::pool::{Pool, PoolError};
 use crate::state::layout;
 
@@ -33,17 +32,8 @@ struct Times {
     tables: HashMap<String, i64>,
 }
 
-impl Database {
-    /// Returns a future that notifies `changes` of writes to the database. It never ends and has to be spawned; it polls only while
-    /// there are listeners.
-    pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
-        // Connections for writes use one server, while those for reads use all servers of a cluster, whose times
-        // differ.
-        watch(Arc::clone(&self.writes), changes)
-    }
-}
-
-async fn watch(pool: Arc<Pool>, changes: Changes) {
+/// Notifies `changes` of writes to the database. It never ends.
+pub(crate) async fn watch(pool: Arc<Pool>, changes: Changes) {
     let mut last: Option<Times> = None;
     let mut is_logged = false;
     loop {

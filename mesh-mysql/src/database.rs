@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
+use mesh_backend::backend::Backend as _;
 use mesh_backend::sort_bound::SortBound;
-use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, Usage, box_in_place};
+use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, box_in_place};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
-use mesh_schema::TableName;
 use mysql_async::prelude::Queryable as _;
 
 use crate::error::{BoxError, OpenError, without_password};
@@ -85,61 +85,6 @@ impl Database {
         reading.await.map_err(|error: PoolError| self.open_error(error))
     }
 
-    /// Returns the statement of a plan and its query plan, one line for each step.
-    ///
-    /// # Errors
-    /// The statement cannot be prepared.
-    pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
-        let statement = self.statements.of_plan(plan);
-        let mut link = self.pool.take(false).await?;
-        let rows = read::explain(&mut link, plan, &statement).await?;
-        Ok((statement.statement.to_string(), read::steps(&rows)))
-    }
-
-    /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
-    ///
-    /// # Errors
-    /// [`ResolveError::SortTooLarge`], or the database cannot be read.
-    pub async fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
-        let statement = self.statements.of_plan(plan);
-        let sorted = async || {
-            let mut link = self.pool.take(false).await?;
-            Ok(Some(read::sorted_rows(&read::explain(&mut link, plan, &statement).await?)))
-        };
-        self.sort_bound.check(plan, sorted).await
-    }
-
-    /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
-    ///
-    /// # Errors
-    /// The catalog cannot be read.
-    pub async fn has_index(
-        &self,
-        table: &TableName,
-        columns: &[String],
-    ) -> Result<Option<bool>, ResolveError> {
-        let mut link = self.pool.take(false).await?;
-        Ok(catalog::has_index(&mut link, table, columns).await.map_err(PoolError::Failed)?)
-    }
-
-    /// Checks that the database responds. The check succeeds if all connections are in use.
-    ///
-    /// # Errors
-    /// The database does not respond.
-    pub async fn ping(&self) -> Result<(), OpenError> {
-        let pinged = match self.pool.take(false).await {
-            Ok(mut link) => link.execute("DO 1").await.map_err(PoolError::Failed),
-            Err(PoolError::Exhausted) => Ok(()),
-            Err(error) => Err(error),
-        };
-        pinged.map_err(|error| self.open_error(error))
-    }
-
-    /// Returns usage figures of the connections for reads.
-    pub fn usage(&self) -> Usage {
-        self.pool.usage()
-    }
-
     async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
@@ -167,10 +112,8 @@ impl Database {
         if !trace.wants_query_plans() {
             return traced;
         }
-        match self.query_plan(plan).await {
-            Ok((_, steps)) => traced.with_query_plan(steps),
-            Err(_) => traced,
-        }
+        let steps = self.query_plan(plan).await.unwrap_or_default().pop().map(|(_, steps)| steps);
+        traced.with_query_plan(steps.unwrap_or_default())
     }
 }
 

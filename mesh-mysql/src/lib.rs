@@ -1,8 +1,8 @@
 //! A MariaDB database as the data source of a Mesh service.
 //!
 //! [`Database`] is a [`Resolver`](mesh_plan::Resolver) for every entity of a schema, with one statement per read;
-//! [`Database::writer`] takes writes. [`State`] keeps data that outlives a server in the same database: revoked
-//! sessions, used nonces, login attempts and registered queries.
+//! [`Database::writer`] takes writes. As a [`Backend`] it has what a server needs beside them: accounts, API keys, an audit
+//! table, changes, and data that outlives a server: revoked sessions, used nonces, login attempts and registered queries.
 //!
 //! The driver is [`mysql_async`]: it is maintained, implements the protocol in Rust, keeps prepared statements per
 //! connection, and supports TLS with rustls and ring, so that no second TLS library is linked. Its pool is not used:
@@ -11,6 +11,7 @@
 #![deny(missing_docs)]
 
 mod accounts;
+mod backend;
 mod catalog;
 mod cells;
 mod changes;
@@ -28,12 +29,12 @@ pub use mesh_backend::Contents;
 pub use mesh_backend::accounts::Accounts;
 pub use mesh_backend::api_keys::ApiKeys;
 pub use mesh_backend::audit::AuditTable;
+pub use mesh_backend::backend::Backend;
 use mesh_backend::error;
 pub use mesh_backend::error::OpenError;
 
 pub use database::Database;
 pub use settings::Settings;
-pub use state::State;
 pub use write::Writer;
 
 /// Runs the examples of the README.

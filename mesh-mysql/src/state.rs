@@ -5,11 +5,11 @@
 
 pub(crate) mod layout;
 
-pub use mesh_backend::state::State;
+pub(crate) use mesh_backend::state::State;
 use mesh_backend::state::StateStatements;
 
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::BoxError;
 
 /// Columns are set from left to right.
 const STATEMENTS: StateStatements = StateStatements {
@@ -81,19 +81,13 @@ SELECT paid_off + ? - CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED) - 60000 FROM
 /// Deletes the records of servers that ended long ago.
 const DELETE_ENDED_SERVERS: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) - INTERVAL 1 DAY";
 
-impl Database {
-    /// Returns the state that all servers of this database share, and creates its tables if they are missing. At most `queries`
-    /// persisted queries are kept, with texts of at most 32 MiB; the oldest are deleted.
-    ///
-    /// # Errors
-    /// The database cannot be reached, the account may not create the tables, or a newer server has written them
-    /// ([`OpenError::is_newer_layout`]).
-    pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
-        let mut link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
-        layout::migrate(&mut link).await.map_err(|error| self.open_error(error))?;
-        link.execute(DELETE_ENDED_SERVERS).await.map_err(|error| self.open_error(error))?;
-        drop(link);
-        let opening = State::open(self.writable_tables(), self.writable_tables(), &STATEMENTS, queries);
-        opening.await.map_err(|error| self.open_error(error))
-    }
+/// Opens the state that all servers of a database share, and creates its tables if they are missing. At most `queries` persisted
+/// queries are kept, with texts of at most 32 MiB; the oldest are deleted.
+pub(crate) async fn open(database: &Database, queries: usize) -> Result<State, BoxError> {
+    let mut link = database.writes.take(false).await?;
+    layout::migrate(&mut link).await?;
+    link.execute(DELETE_ENDED_SERVERS).await?;
+    drop(link);
+    let tables = || database.writable_tables();
+    Ok(State::open(tables(), tables(), &STATEMENTS, queries).await?)
 }

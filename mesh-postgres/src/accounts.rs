@@ -8,35 +8,29 @@ use mesh_schema::TableName;
 use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder};
 
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::BoxError;
 use crate::pool::PoolError;
 use crate::sql::{self, SYSTEM_SCHEMA, TextParam};
 
-impl Database {
-    /// Returns the accounts stored in a table. They are read from the primary, because a replica may lack a password that has
-    /// just been changed.
-    ///
-    /// # Errors
-    /// The table or some of its columns are missing ([`OpenError::faults`]).
-    pub async fn accounts(&self, users: &UsersTable) -> Result<Accounts, OpenError> {
-        let table = TableName::parse(&users.table).map_err(|error| self.open_error(error))?;
-        let table = self.find_table(table).await.map_err(|error| self.open_error(error))?;
-        let columns = self.columns(&table).await.map_err(|error| self.open_error(error))?;
-        let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
-        users.check(&names, |column, name| column == name).map_err(|error| self.open_error(error))?;
-        let text = |column: Expr| column.cast_as("text");
-        let (login, param) = (|| column(&users.login), || Expr::cust("$1"));
-        let operators =
-            self.operators_of(&table, &users.login).await.map_err(|error| self.open_error(error))?;
-        let template = format!("$1 OPERATOR({}.=) $2", sql::identifier(&operators).replace('$', "$$"));
-        // The column is also compared without a cast, so that its index can be used.
-        let is_login =
-            Expr::cust_with_exprs(template, [login(), param()]).and(text(login()).eq(text(param())));
-        let (tables, table) = (self.tables(), sql::table_ref(&table));
-        let accounts = Accounts::new::<PostgresQueryBuilder>(tables, users, table, text, (is_login, 1));
-        accounts.check(users).await.map_err(|error| self.open_error(error))
-    }
+/// Returns the accounts stored in a table. They are read from the primary, because a replica may lack a password that has just been
+/// changed.
+pub(crate) async fn open(database: &Database, users: &UsersTable) -> Result<Accounts, BoxError> {
+    let table = database.find_table(TableName::parse(&users.table)?).await?;
+    let columns = database.columns(&table).await?;
+    let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
+    users.check(&names, |column, name| column == name)?;
+    let text = |column: Expr| column.cast_as("text");
+    let (login, param) = (|| column(&users.login), || Expr::cust("$1"));
+    let operators = database.operators_of(&table, &users.login).await?;
+    let template = format!("$1 OPERATOR({}.=) $2", sql::identifier(&operators).replace('$', "$$"));
+    // The column is also compared without a cast, so that its index can be used.
+    let is_login = Expr::cust_with_exprs(template, [login(), param()]).and(text(login()).eq(text(param())));
+    let (tables, table) = (database.tables(), sql::table_ref(&table));
+    let accounts = Accounts::new::<PostgresQueryBuilder>(tables, users, table, text, (is_login, 1));
+    Ok(accounts.check(users).await?)
+}
 
+impl Database {
     /// Returns the names and types of a table's columns; empty if there is no such table.
     pub(crate) async fn columns(&self, table: &TableName) -> Result<Vec<(String, String)>, PoolError> {
         const COLUMNS: &str = "SELECT a.attname::text, t.typname::text FROM pg_catalog.pg_attribute AS a \

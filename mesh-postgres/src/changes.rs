@@ -7,7 +7,7 @@
 //! anything.
 
 mod coverage;
-mod triggers;
+pub(crate) mod triggers;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,9 +19,7 @@ use tokio_postgres::Error;
 
 use crate::database::Database;
 use crate::error::{BoxError, with_causes};
-use crate::pool::Pool;
 use crate::pool::connection::Connection;
-use crate::replicas::Replicas;
 use coverage::Coverage;
 
 /// The interval at which snapshots are compared.
@@ -39,38 +37,26 @@ const LISTEN: &str = "LISTEN mesh_changes";
 /// not see although the log shows them, because the database waits for a standby.
 const SNAPSHOT: &str = "SELECT pg_catalog.txid_current_snapshot()::text";
 
-impl Database {
-    /// Returns a future that notifies `changes` of writes to the database. It never ends and has to be spawned.
-    pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
-        let (pool, replicas) = (Arc::clone(&self.listening), Arc::clone(&self.replicas));
-        let default_schema = self.default_schema().cloned();
-        async move {
-            let mut is_first = true;
-            let mut last = String::new();
-            loop {
-                let begun = Instant::now();
-                let Err(error) =
-                    listen(&pool, &replicas, &changes, &mut is_first, default_schema.as_ref()).await;
-                let error = with_causes(&*error);
-                // While the database is unavailable, each attempt fails immediately for the same reason.
-                if error != last || begun.elapsed() > LOG_INTERVAL {
-                    tracing::warn!("cannot listen for changes of the database: {error}");
-                }
-                last = error;
-                tokio::time::sleep(RECONNECT_DELAY).await;
-            }
+/// Notifies `changes` of writes to the database. It never ends.
+pub(crate) async fn watch(database: Database, changes: Changes) {
+    let mut is_first = true;
+    let mut last = String::new();
+    loop {
+        let begun = Instant::now();
+        let Err(error) = listen(&database, &changes, &mut is_first).await;
+        let error = with_causes(&*error);
+        // While the database is unavailable, each attempt fails immediately for the same reason.
+        if error != last || begun.elapsed() > LOG_INTERVAL {
+            tracing::warn!("cannot listen for changes of the database: {error}");
         }
+        last = error;
+        tokio::time::sleep(RECONNECT_DELAY).await;
     }
 }
 
 /// Notifies `changes` until the connection fails. `is_first` states whether there was no connection before.
-async fn listen(
-    pool: &Pool,
-    replicas: &Replicas,
-    changes: &Changes,
-    is_first: &mut bool,
-    default_schema: Option<&String>,
-) -> Result<Infallible, BoxError> {
+async fn listen(database: &Database, changes: &Changes, is_first: &mut bool) -> Result<Infallible, BoxError> {
+    let (pool, replicas) = (&database.listening, &database.replicas);
     let (connection, mut notifications) = pool.connect_listener().await?;
     if !pool.has_pooler() {
         with_timeout(connection.execute(LISTEN)).await??;
@@ -95,7 +81,7 @@ async fn listen(
             received = notifications.recv() => {
                 Some(parse_notification(received.ok_or("the connection ended")?.payload()))
             }
-            () = due => with_timeout(poll.next(&connection, default_schema)).await??,
+            () = due => with_timeout(poll.next(&connection, database.default_schema())).await??,
         };
         if let Some(change) = change {
             // Reads that follow the notification must see the change.

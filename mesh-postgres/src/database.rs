@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
+use mesh_backend::backend::Backend as _;
 use mesh_backend::sort_bound::SortBound;
-use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, Usage, box_in_place};
+use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, box_in_place};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver, Value};
-use mesh_schema::TableName;
 
-use crate::catalog::indexes;
 use crate::error::{BoxError, OpenError, without_password};
 use crate::other_servers::OtherServers;
 use crate::pool::connect_url::ConnectUrl;
@@ -137,70 +136,6 @@ impl Database {
         reading.await.map_err(|error: PoolError| self.open_error(error))
     }
 
-    /// Returns the statement of a plan and its query plan, one line for each step.
-    ///
-    /// # Errors
-    /// The statement cannot be prepared.
-    pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
-        let statement = self.statements.of_plan(plan);
-        let connection = self.pool.take(false).await?;
-        let steps = read::query_plan(&connection, plan, &statement).await?;
-        Ok((statement.statement.to_string(), steps))
-    }
-
-    /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
-    ///
-    /// # Errors
-    /// [`ResolveError::SortTooLarge`], or the database cannot be read.
-    pub async fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
-        let statement = self.statements.of_plan(plan);
-        let steps = async || {
-            let connection = self.pool.take(false).await?;
-            read::query_plan(&connection, plan, &statement).await
-        };
-        read::sort_bound::check(&self.sort_bound, plan, steps).await
-    }
-
-    /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
-    ///
-    /// # Errors
-    /// The catalog cannot be read.
-    pub async fn has_index(
-        &self,
-        table: &TableName,
-        columns: &[String],
-    ) -> Result<Option<bool>, ResolveError> {
-        let connection = self.pool.take(false).await?;
-        let table = sql::table(&sql::qualified(table, self.default_schema()));
-        Ok(indexes::has_index(&connection, &table, columns).await.map_err(PoolError::Failed)?)
-    }
-
-    /// Checks that the database responds. The check succeeds if all connections are in use.
-    ///
-    /// # Errors
-    /// The database does not respond.
-    pub async fn ping(&self) -> Result<(), OpenError> {
-        let pinged = match self.pool.take(false).await {
-            Ok(connection) => connection.execute("SELECT 1").await.map_err(PoolError::Failed),
-            Err(PoolError::Exhausted) => Ok(()),
-            Err(error) => Err(error),
-        };
-        pinged.map_err(|error| self.open_error(error))
-    }
-
-    /// Returns whether reads are answered while the primary does not respond, by replicas or by other hosts of its URL.
-    pub fn answers_without_primary(&self) -> bool {
-        !self.replicas.is_empty() && {
-            self.replicas.watch(&self.pool);
-            self.replicas.primary_is_down() && self.replicas.choose(true).is_some()
-        }
-    }
-
-    /// Returns usage figures of the connections for reads.
-    pub fn usage(&self) -> Usage {
-        self.pool.usage()
-    }
-
     async fn read(&self, plan: &Plan, context: &Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
@@ -208,7 +143,7 @@ impl Database {
         // The future is pinned, so that it is not moved into the timeout.
         let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
-                Box::pin(self.check_sorts(plan)).await?;
+                self.check_sorts(plan).await?;
             }
             self.read_any(plan, deadline).await
         });
@@ -292,10 +227,8 @@ impl Database {
         if !trace.wants_query_plans() {
             return traced;
         }
-        match self.query_plan(plan).await {
-            Ok((_, steps)) => traced.with_query_plan(steps),
-            Err(_) => traced,
-        }
+        let steps = self.query_plan(plan).await.unwrap_or_default().pop().map(|(_, steps)| steps);
+        traced.with_query_plan(steps.unwrap_or_default())
     }
 }
 

@@ -3,11 +3,11 @@
 
 pub(crate) mod layout;
 
-pub use mesh_backend::state::State;
+pub(crate) use mesh_backend::state::State;
 use mesh_backend::state::StateStatements;
 
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::BoxError;
 
 /// The number of login counters that are kept.
 const ATTEMPTS: u64 = 300_000;
@@ -91,19 +91,12 @@ FROM mesh.attempt WHERE key = $1::bytea",
     undo_attempt: ("UPDATE mesh.attempt SET paid_off = paid_off - $2::bigint WHERE key = $1::bytea", &[0, 1]),
 };
 
-impl Database {
-    /// Returns the state that all servers of this database share, and creates its tables if they are missing. Tables of an
-    /// earlier version are migrated; earlier servers of the same major version can still use them. At most `queries`
-    /// persisted queries are kept, with texts of at most 32 MiB; the oldest are deleted.
-    ///
-    /// # Errors
-    /// The database cannot be reached, the account may not create the tables, or a newer server has written them
-    /// ([`OpenError::is_newer_layout`]).
-    pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
-        let link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
-        layout::migrate(&link).await.map_err(|error| self.open_error(error))?;
-        drop(link);
-        let opening = State::open(self.writable_tables(), self.tables(), &STATEMENTS, queries);
-        opening.await.map_err(|error| self.open_error(error))
-    }
+/// Opens the state that all servers of a database share, and creates its tables if they are missing. Tables of an
+/// earlier version are migrated; earlier servers of the same major version can still use them. At most `queries`
+/// persisted queries are kept, with texts of at most 32 MiB; the oldest are deleted.
+pub(crate) async fn open(database: &Database, queries: usize) -> Result<State, BoxError> {
+    let link = database.writes.take(false).await?;
+    layout::migrate(&link).await?;
+    drop(link);
+    Ok(State::open(database.writable_tables(), database.tables(), &STATEMENTS, queries).await?)
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod audit;
 mod failure;
-mod probe;
+pub(crate) mod probe;
 mod transaction;
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Database {
 
     /// Returns a writer that rolls each write back after all its checks, deferred constraints included. Sequences that a
     /// write uses still advance.
-    pub fn discarding_writer(&self) -> Writer {
+    pub(crate) fn discarding_writer(&self) -> Writer {
         Writer::new(self.engine(), End::Discard)
     }
 

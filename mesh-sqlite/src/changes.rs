@@ -4,13 +4,11 @@
 //! anything may have changed. This also covers changes of this process beyond the records that its writes name:
 //! cascades, triggers and views.
 
-use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use mesh_plan::{Change, Changes, ResolveError};
 
-use crate::database::Database;
 use crate::database::current_file::{CurrentFile, OpenFile};
 use crate::read::failed;
 
@@ -18,18 +16,10 @@ use crate::read::failed;
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// A file and the version of its data. Versions of different files cannot be compared.
-type Version = (Weak<OpenFile>, i64);
+pub(crate) type Version = (Weak<OpenFile>, i64);
 
-impl Database {
-    /// Notifies `changes` of writes to the file within a fraction of a second. The returned future never completes and
-    /// must be spawned; it polls only while there are listeners.
-    pub fn watch(&self, changes: Changes) -> impl Future<Output = ()> + Send + 'static {
-        // Read before there are listeners, so that every later write is noticed.
-        watch(Arc::clone(&self.file), version(&self.file).ok(), changes)
-    }
-}
-
-async fn watch(file: Arc<CurrentFile>, mut last: Option<Version>, changes: Changes) {
+/// Notifies `changes` of writes to the file since a version. It never ends, and polls only while there are listeners.
+pub(crate) async fn watch(file: Arc<CurrentFile>, mut last: Option<Version>, changes: Changes) {
     let mut is_logged = false;
     loop {
         changes.wanted().await;
@@ -56,7 +46,8 @@ async fn watch(file: Arc<CurrentFile>, mut last: Option<Version>, changes: Chang
     }
 }
 
-fn version(file: &CurrentFile) -> Result<Version, ResolveError> {
+/// Returns the version of the file.
+pub(crate) fn version(file: &CurrentFile) -> Result<Version, ResolveError> {
     let file = file.current()?;
     let version = file.pool.versions.data_version().map_err(failed)?;
     Ok((Arc::downgrade(&file), version))

@@ -9,17 +9,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mesh_backend::Contents;
-use mesh_plan::backend::{Either, MaybeReady, Usage};
+use mesh_plan::backend::{Either, MaybeReady};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
-use mesh_schema::TableName;
-use mesh_sql::sqlite::Statements;
 
-use crate::catalog::{self, indexes};
-use crate::error::OpenError;
+use crate::catalog;
+use crate::error::{OpenError, open_error};
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
-use crate::pool::{DEFAULT_TIMEOUT, Reader, connect, connect_waiting, slow_read_thread, thread_connection};
-use crate::read::{self, failed, sort_bound};
+use crate::pool::{DEFAULT_TIMEOUT, connect_waiting, slow_read_thread, thread_connection};
+use crate::read::failed;
 use crate::settings::Settings;
 use current_file::{CurrentFile, OpenFile};
 
@@ -30,7 +28,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Opens a file for reading with the default settings, and checks that it is a database.
+    /// Opens a file for reading and checks that it is a database.
     ///
     /// # Errors
     /// The file is missing, cannot be read or is not a SQLite database.
@@ -38,7 +36,7 @@ impl Database {
         Self::open_with(path, &Settings::default())
     }
 
-    /// Opens a file for reading and checks that it is a database.
+    /// Opens a file as [`Self::open`] does, with other settings.
     ///
     /// # Errors
     /// The file is missing, cannot be read or is not a SQLite database.
@@ -46,16 +44,16 @@ impl Database {
         let path = path.as_ref();
         // SQLite reports many causes with one message; these are the usual ones.
         if path.is_dir() {
-            return Err(OpenError::new(path, "it is a folder"));
+            return Err(open_error(path, "it is a folder"));
         }
         if !path.exists() {
-            return Err(OpenError::new(path, "there is no such file"));
+            return Err(open_error(path, "there is no such file"));
         }
         // Opening a pipe would block until another program writes to it.
         if !path.is_file() {
-            return Err(OpenError::new(path, "it is not a regular file"));
+            return Err(open_error(path, "it is not a regular file"));
         }
-        let file = CurrentFile::open(path, *settings).map_err(|error| OpenError::new(path, error))?;
+        let file = CurrentFile::open(path, settings).map_err(|error| open_error(path, error))?;
         Ok(Self { file: Arc::new(file) })
     }
 
@@ -68,83 +66,8 @@ impl Database {
         let path = self.path();
         // Another server may be changing the journal mode.
         let contents = connect_waiting(&path).and_then(|mut it| catalog::read(&mut it, times));
-        let (catalog, notes) = contents.map_err(|error| OpenError::new(&path, error))?;
+        let (catalog, notes) = contents.map_err(|error| open_error(&path, error))?;
         Ok(Contents { catalog, notes })
-    }
-
-    /// Writes a copy of the database to a new file, as of one moment. Other programs can write meanwhile.
-    ///
-    /// # Errors
-    /// The file cannot be read, or the copy cannot be written.
-    pub fn copy_to(&self, copy: &Path) -> Result<(), OpenError> {
-        let path = self.path();
-        let copied = connect(&path)
-            .and_then(|connection| connection.execute("VACUUM INTO ?", [copy.to_string_lossy()]).map(drop));
-        copied.map_err(|error| OpenError::new(&path, format!("it cannot be copied: {error}")))
-    }
-
-    /// Checks on a new connection that the file exists and can be read.
-    ///
-    /// # Errors
-    /// The file is missing or cannot be read.
-    pub async fn ping(&self) -> Result<(), OpenError> {
-        let path = self.path();
-        let opening = tokio::task::spawn_blocking(move || Self::open(&path).map(drop));
-        opening.await.unwrap_or_else(|error| Err(OpenError::new(&self.path(), error)))
-    }
-
-    /// Returns usage figures of the connections and the response cache.
-    pub fn usage(&self) -> Usage {
-        let file = self.file.last();
-        let mut usage = file.pool.usage();
-        file.cache.add_usage(&mut usage);
-        usage
-    }
-
-    /// Returns the query plan of each statement of a plan: its SQL text, and a line for each step.
-    ///
-    /// # Errors
-    /// A statement cannot be prepared.
-    pub fn query_plan(&self, plan: &Plan) -> Result<Vec<(String, Vec<String>)>, ResolveError> {
-        self.with_reader(|reader| {
-            read::query_plan(&reader.connection, &Statements::from_plan(plan)).map_err(failed)
-        })
-    }
-
-    /// Checks the bound on sorting by values of related records ([`Plan::related_sort_rows`]), as every read does.
-    ///
-    /// # Errors
-    /// [`ResolveError::SortTooLarge`], or the database cannot be read.
-    pub fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
-        self.with_reader(|reader| sort_bound::lower(reader, plan).map(drop))
-    }
-
-    /// Returns whether an index of a table begins with these columns in any order, or `None` for a view.
-    ///
-    /// # Errors
-    /// The catalog cannot be read.
-    pub fn has_index(&self, table: &TableName, columns: &[String]) -> Result<Option<bool>, ResolveError> {
-        self.with_reader(|reader| indexes::has_index(&reader.connection, table, columns).map_err(failed))
-    }
-
-    /// Returns the number of rows of a table, counted up to `max`, or `None` for a view.
-    ///
-    /// # Errors
-    /// The table cannot be read.
-    pub fn row_count(&self, table: &TableName, max: u64) -> Result<Option<u64>, ResolveError> {
-        self.with_reader(|reader| read::row_count(&reader.connection, table, max).map_err(failed))
-    }
-
-    /// Runs `work` with a connection of the pool.
-    fn with_reader<T>(
-        &self,
-        work: impl FnOnce(&Reader) -> Result<T, ResolveError>,
-    ) -> Result<T, ResolveError> {
-        let pool = &self.file.current()?.pool;
-        let reader = pool.take().map_err(failed)?;
-        let done = work(&reader);
-        pool.release(reader);
-        done
     }
 
     /// Returns the path of the file.

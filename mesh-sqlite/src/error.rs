@@ -1,30 +1,22 @@
-//! Errors of opening a database file.
+//! Errors of opening a file.
 
-use std::error::Error;
-use std::fmt;
 use std::path::Path;
 
-/// The error for a database file that cannot be opened or read.
-#[derive(Debug)]
-pub struct OpenError {
-    path: String,
-    cause: Box<dyn Error + Send + Sync>,
-}
+use mesh_backend::error::BoxError;
+pub use mesh_backend::error::OpenError;
 
-impl OpenError {
-    pub(crate) fn new(path: &Path, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self { path: path.display().to_string(), cause: cause.into() }
+/// Adds the path of a database to the cause of a failure, unless the cause names a file.
+pub(crate) fn open_error(path: &Path, cause: impl Into<BoxError>) -> OpenError {
+    match cause.into().downcast() {
+        Ok(error) => *error,
+        Err(cause) => OpenError::new(path.display(), without_code(cause)),
     }
 }
 
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot read the database {}: {}", self.path, self.cause)
-    }
-}
-
-impl Error for OpenError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause.source()
+/// Removes the number of an error of SQLite, which says less than its message.
+pub(crate) fn without_code(cause: BoxError) -> BoxError {
+    match cause.downcast::<rusqlite::Error>() {
+        Ok(error) => error.to_string().into(),
+        Err(cause) => cause,
     }
 }

@@ -11,6 +11,7 @@
 #![deny(missing_docs)]
 
 mod accounts;
+mod backend;
 mod catalog;
 mod cells;
 mod changes;
@@ -32,11 +33,12 @@ pub use mesh_backend::Contents;
 pub use mesh_backend::accounts::Accounts;
 pub use mesh_backend::api_keys::ApiKeys;
 pub use mesh_backend::audit::AuditTable;
+pub use mesh_backend::backend::Backend;
 
 pub use database::Database;
 pub use error::OpenError;
 pub use pool::thread_connection::before_park;
 pub use rusqlite;
 pub use settings::Settings;
-pub use state::{State, StateError, StateLimits};
+pub use state::{State, StateLimits};
 pub use write::Writer;

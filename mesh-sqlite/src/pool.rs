@@ -43,7 +43,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Opens the file and checks that it can be read.
-    pub(crate) fn open(path: &Path, settings: Settings) -> rusqlite::Result<Self> {
+    pub(crate) fn open(path: &Path, settings: &Settings) -> rusqlite::Result<Self> {
         let first = Reader::open(path, settings.memory_map)?;
         // Another server may be changing the journal mode.
         first.connection.busy_timeout(OPEN_TIMEOUT)?;
@@ -53,7 +53,7 @@ impl Pool {
             path: path.to_owned(),
             slow_reads: Arc::new(SlowReadQueue::new()),
             versions: VersionReader::new(path, connect(path)?),
-            settings,
+            settings: settings.clone(),
             idle: Mutex::new(vec![first]),
         })
     }

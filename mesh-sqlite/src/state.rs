@@ -17,17 +17,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use mesh_backend::backend::StateStores;
+use mesh_backend::error::BoxError;
 use mesh_integrity::StoreError;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode};
 
+use crate::error::{OpenError, without_code};
 use crate::file::journal_mode::switch_to_wal;
 use crate::file::{FileId, beside};
-use layout::NewerLayout;
 use nonces::Presence;
 use revoked_sessions::RevokedSessions;
-
-type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The time limit for waiting for a writer in another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -82,11 +82,28 @@ impl State {
     /// of the same major version can still use it.
     ///
     /// # Errors
-    /// The file cannot be written, is not a state file, or was written by a newer server ([`StateError::is_newer_layout`]).
-    pub fn open(path: &Path, limits: StateLimits) -> Result<Self, StateError> {
-        let opened = Inner::open(path, limits);
-        let inner = opened.map_err(|cause| StateError { path: path.display().to_string(), cause })?;
+    /// The file cannot be written, is not a state file, or was written by a newer server ([`OpenError::is_newer_layout`]).
+    pub fn open(path: &Path, limits: StateLimits) -> Result<Self, OpenError> {
+        let inner = Inner::open(path, limits).map_err(|cause| {
+            let code = cause.downcast_ref().and_then(rusqlite::Error::sqlite_error_code);
+            OpenError::of_state(
+                path,
+                match code {
+                    Some(ErrorCode::NotADatabase) => "it is not a SQLite database".into(),
+                    _ => without_code(cause),
+                },
+            )
+        })?;
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Returns the stores of all state in the file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub async fn into_stores(self) -> Result<StateStores, OpenError> {
+        let path = self.path().to_owned();
+        StateStores::new(self).await.map_err(|error| OpenError::of_state(&path, error))
     }
 
     /// Returns the path of the file.
@@ -163,33 +180,6 @@ impl fmt::Display for Gone {
 }
 
 impl Error for Gone {}
-
-/// The error for a state file that cannot be used.
-#[derive(Debug)]
-pub struct StateError {
-    path: String,
-    cause: BoxError,
-}
-
-impl StateError {
-    /// Returns whether the file was written by a newer server, in a layout that this one cannot read. A server that
-    /// runs without the file would accept revoked sessions.
-    pub fn is_newer_layout(&self) -> bool {
-        self.cause.is::<NewerLayout>()
-    }
-}
-
-impl fmt::Display for StateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot keep state in {}: ", self.path)?;
-        match self.cause.downcast_ref().and_then(rusqlite::Error::sqlite_error_code) {
-            Some(ErrorCode::NotADatabase) => f.write_str("it is not a SQLite database"),
-            _ => self.cause.fmt(f),
-        }
-    }
-}
-
-impl Error for StateError {}
 
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,11 +14,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use mesh_plan::{Context, Mesh, Plan, Request, ResolveError};
 use mesh_ql::Format;
 use rusqlite::Connection;
 
-use super::{Database, Settings};
+use super::{Backend as _, Database, Settings};
 
 /// A database file in a temporary folder, which is removed at the end.
 pub(crate) struct File(PathBuf);
@@ -51,11 +52,10 @@ impl File {
     }
 
     pub(crate) fn database(&self) -> Database {
-        self.open(|_| ())
+        Database::open(self.path()).unwrap()
     }
 
-    /// Opens the database with changed settings.
-    pub(crate) fn open(&self, change: impl FnOnce(&mut Settings)) -> Database {
+    pub(crate) fn database_with(&self, change: impl FnOnce(&mut Settings)) -> Database {
         let mut settings = Settings::default();
         change(&mut settings);
         Database::open_with(self.path(), &settings).unwrap()
@@ -71,6 +71,11 @@ pub(crate) fn mesh(database: &Database) -> Mesh {
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     Mesh::builder(schema).default_resolver(database.clone()).build().unwrap()
+}
+
+/// Returns the statements of a plan with their steps, which SQLite finds without waiting.
+pub(crate) fn query_plan(database: &Database, plan: &Plan) -> Vec<(String, Vec<String>)> {
+    database.query_plan(plan).now_or_never().unwrap().unwrap()
 }
 
 impl Drop for File {
@@ -123,7 +128,7 @@ async fn heavy_and_light_reads_share_connections() {
 #[tokio::test]
 async fn a_query_that_was_slow_once_is_light_again() {
     let file = File::new(ROWS);
-    let database = file.open(|settings| settings.response_cache = 0);
+    let database = file.database_with(|settings| settings.response_cache = 0);
     let mesh = mesh(&database);
     let once = plan(&mesh, "{ t id }");
     database.file.last().mark(once.id(), true);

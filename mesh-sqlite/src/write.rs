@@ -9,7 +9,7 @@ mod connection;
 mod failure;
 mod group;
 mod job;
-mod probe;
+pub(crate) mod probe;
 #[cfg(test)]
 mod tests;
 mod transaction;
@@ -26,7 +26,7 @@ use mesh_plan::{BoxFuture, Context, Mutator, Outcome, ResolveError};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::{OpenError, open_error};
 use crate::pool::DEFAULT_TIMEOUT;
 use connection::WriteConnection;
 use job::Job;
@@ -52,7 +52,7 @@ impl Database {
     pub fn writer(&self) -> Result<Writer, OpenError> {
         let path = &self.path();
         let connection = WriteConnection::open(path, self.file.last().pool.settings.memory_map)
-            .map_err(|error| OpenError::new(path, format!("it cannot be written to: {error}")))?;
+            .map_err(|error| open_error(path, format!("it cannot be written to: {error}")))?;
         let connection = Arc::new(Mutex::new(connection));
         let other = Arc::downgrade(&connection);
         self.file.on_replaced(move || {
@@ -79,7 +79,7 @@ impl Database {
             }
         };
         let started = thread::Builder::new().name("mesh writer".to_owned()).spawn(run);
-        started.map_err(|error| OpenError::new(path, error))?;
+        started.map_err(|error| open_error(path, error))?;
         Ok(Writer { connection, jobs })
     }
 }

@@ -4,8 +4,7 @@ use mesh_backend::api_keys::{ApiKeys, ColumnTypes, KeyTable};
 use mesh_backend::tables::quoted;
 
 use crate::database::Database;
-use crate::error::{BoxError, OpenError};
-use crate::pool::PoolError;
+use crate::error::BoxError;
 
 /// The accepted types of the columns of hashes and times.
 const TYPES: ColumnTypes = ColumnTypes {
@@ -16,45 +15,23 @@ const TYPES: ColumnTypes = ColumnTypes {
     expires: "timestamp, datetime or date",
 };
 
-impl Database {
-    /// Returns the API keys stored in a table.
-    ///
-    /// # Errors
-    /// The table or some of its columns are missing or have the wrong type ([`OpenError::faults`]), or the database cannot be
-    /// reached.
-    pub async fn api_keys(&self, table: &str) -> Result<ApiKeys, OpenError> {
-        self.open_api_keys(table).await.map_err(|error| self.open_error(error))
-    }
-
-    async fn open_api_keys(&self, name: &str) -> Result<ApiKeys, BoxError> {
-        let columns = self.columns(name).await?;
-        let create = create_table(name);
-        let keys = KeyTable {
-            table: &quoted(name, '`'),
-            hashes: TYPES.check(name, &columns, str::eq_ignore_ascii_case, &create)?,
-            selected: "hash, CAST(owner AS CHAR), CAST(role AS CHAR), TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', expires)",
-            equals: "=",
-            // Without the zone of a time, which is that of the session.
-            params: ["?", "?", "?", "LEFT(?, 19)"],
-        };
-        Ok(ApiKeys::new(self.tables(), &keys))
-    }
-
-    /// Creates a table of API keys unless a table with this name exists.
-    ///
-    /// # Errors
-    /// The database cannot be reached, or the account may not create the table.
-    pub async fn create_api_keys_table(&self, table: &str) -> Result<(), OpenError> {
-        let creating = async {
-            let mut link = self.writes.take(false).await?;
-            link.execute(&create_table(table)).await.map_err(PoolError::Failed)
-        };
-        creating.await.map_err(|error: PoolError| self.open_error(error))
-    }
+/// Returns the API keys stored in a table.
+pub(crate) async fn open(database: &Database, name: &str) -> Result<ApiKeys, BoxError> {
+    let columns = database.columns(name).await?;
+    let create = create_table(name);
+    let keys = KeyTable {
+        table: &quoted(name, '`'),
+        hashes: TYPES.check(name, &columns, str::eq_ignore_ascii_case, &create)?,
+        selected: "hash, CAST(owner AS CHAR), CAST(role AS CHAR), TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', expires)",
+        equals: "=",
+        // Without the zone of a time, which is that of the session.
+        params: ["?", "?", "?", "LEFT(?, 19)"],
+    };
+    Ok(ApiKeys::new(database.tables(), &keys))
 }
 
 /// Returns the statement that creates a table of API keys.
-fn create_table(table: &str) -> String {
+pub(crate) fn create_table(table: &str) -> String {
     let table = quoted(table, '`');
     format!(
         "CREATE TABLE IF NOT EXISTS {table} (hash char(64) NOT NULL PRIMARY KEY, owner text, role text, expires datetime);"

@@ -70,7 +70,8 @@ pub(super) async fn migrate(link: &mut Link) -> Result<(), BoxError> {
 async fn migrate_locked(link: &mut Link) -> Result<(), BoxError> {
     // Another server may have migrated in the meantime.
     let done = done(link).await?;
-    for statement in MIGRATIONS.iter().skip(done).copied().flatten() {
+    let missing: Vec<&str> = MIGRATIONS.iter().skip(done).copied().flatten().copied().collect();
+    for statement in missing {
         link.execute(statement).await?;
     }
     link.execute(CREATE_LAYOUT).await?;

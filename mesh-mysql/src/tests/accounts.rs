@@ -3,7 +3,7 @@
 use mesh_integrity::{AccountSource as _, UsersTable};
 use mesh_tests::MariaDb;
 
-use crate::{Database, Settings};
+use crate::{Backend as _, Database, Settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn accounts_are_found_by_their_login() {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use mesh_integrity::{ApiKeyHash, ApiKeySource as _, StoredApiKey};
 use mesh_tests::MariaDb;
 
-use crate::{Database, Settings};
+use crate::{Backend as _, Database, Settings};
 
 /// Returns a key whose hash repeats one byte.
 fn key(byte: u8) -> StoredApiKey {

@@ -2,7 +2,7 @@
 
 use mesh_tests::MariaDb;
 
-use crate::{Database, Settings};
+use crate::{Backend as _, Database, Settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn entries_are_inserted_with_their_time_and_event() {

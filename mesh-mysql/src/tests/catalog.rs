@@ -2,7 +2,7 @@
 
 use mesh_tests::MariaDb;
 
-use crate::{Database, Settings};
+use crate::{Backend as _, Database, Settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn keys_defaults_and_comments_are_read() {

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::{REFRESH, Served, until};
-use crate::Settings;
+use crate::{Backend as _, Settings};
 
 /// 1,700 parents, every third without a rank, each with none to four children.
 const FAMILIES: &str = "

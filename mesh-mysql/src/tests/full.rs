@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::{BLOG, Served, until};
 use crate::pool::link::Link;
-use crate::{Database, Settings};
+use crate::{Backend as _, Database, Settings};
 
 /// Starts a server that accepts few connections of the account `app`.
 fn small() -> Option<(MariaDb, String)> {

@@ -7,7 +7,7 @@ use mesh_ql::Format;
 use mesh_tests::MariaDb;
 
 use super::{BLOG, Served, until};
-use crate::Settings;
+use crate::{Backend as _, Settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nested_reads_are_one_statement() {

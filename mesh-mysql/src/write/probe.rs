@@ -5,34 +5,29 @@ use mesh_sql::mysql;
 use mysql_async::Error;
 
 use crate::database::Database;
+use crate::error::BoxError;
 use crate::pool::PoolError;
 use crate::pool::link::Link;
 
-impl Database {
-    /// Returns notes about writes that the schema permits and the database would refuse, for example because the account lacks
-    /// a privilege.
-    ///
-    /// # Errors
-    /// The database cannot be reached.
-    pub async fn refused_writes(&self, schema: &Schema) -> Result<Vec<String>, mesh_plan::ResolveError> {
-        let probes = mysql::write_probes(schema);
-        if probes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut link = self.writes.take(false).await?;
-        let mut notes = Vec::new();
-        for probe in probes {
-            let Some(cause) = refusal(&mut link, &probe.sql).await? else { continue };
-            let mut refused = Vec::new();
-            for (field, sql) in &probe.fields {
-                if refusal(&mut link, sql).await?.is_some() {
-                    refused.push(field.as_str());
-                }
-            }
-            notes.push(probe.note(&refused, &cause));
-        }
-        Ok(notes)
+/// Returns notes about writes that the schema permits and the database would refuse.
+pub(crate) async fn refused_writes(database: &Database, schema: &Schema) -> Result<Vec<String>, BoxError> {
+    let probes = mysql::write_probes(schema);
+    if probes.is_empty() {
+        return Ok(Vec::new());
     }
+    let mut link = database.writes.take(false).await?;
+    let mut notes = Vec::new();
+    for probe in probes {
+        let Some(cause) = refusal(&mut link, &probe.sql).await? else { continue };
+        let mut refused = Vec::new();
+        for (field, sql) in &probe.fields {
+            if refusal(&mut link, sql).await?.is_some() {
+                refused.push(field.as_str());
+            }
+        }
+        notes.push(probe.note(&refused, &cause));
+    }
+    Ok(notes)
 }
 
 /// Returns the reason why the database refuses a statement, which it decides when it prepares the statement.

@@ -66,6 +66,14 @@ impl MeshBuilder {
         self
     }
 
+    /// Sets the resolver and the mutator of all other entities, which others may share.
+    #[must_use]
+    pub fn default_shared(mut self, resolver: Arc<dyn Resolver>, mutator: Option<Arc<dyn Mutator>>) -> Self {
+        self.resolvers.fallback = Some(resolver);
+        self.mutators.fallback = mutator;
+        self
+    }
+
     /// Adds a computed field: `field` is `entityKey.name`, and `from` names the fields that the function reads. It is
     /// selected like a scalar field, at the root and in relations, with any resolver.
     ///

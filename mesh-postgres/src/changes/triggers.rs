@@ -7,8 +7,7 @@ use tokio_postgres::Error;
 
 use super::coverage::Coverage;
 use crate::database::Database;
-use crate::error::OpenError;
-use crate::pool::PoolError;
+use crate::error::BoxError;
 use crate::pool::connection::Connection;
 use crate::sql::{self, TextParam};
 
@@ -54,56 +53,36 @@ $body$;
 /// Tables that can have triggers which report all their changes, with their partitions.
 type Partitions = HashMap<TableName, Vec<TableName>>;
 
-impl Database {
-    /// Returns the statements that create triggers on the tables of a schema. The triggers notify of changes. The
-    /// statements can be run repeatedly. Views and tables from which others inherit are left out, because triggers on them
-    /// do not report all changes.
-    ///
-    /// # Errors
-    /// The database cannot be reached or read.
-    pub async fn trigger_statements(&self, schema: &Schema) -> Result<String, OpenError> {
-        let reading = async { Ok(tables(&*self.pool.take(false).await?, self.default_schema()).await?) };
-        let tables = reading.await.map_err(|error: PoolError| self.open_error(error))?;
-        Ok(statements(schema, &tables, self.default_schema()))
-    }
+/// Returns the statements that create triggers on the tables of a schema. The triggers notify of changes. The statements can
+/// be run repeatedly. Views and tables from which others inherit are left out, because triggers on them do not report all
+/// changes.
+pub(crate) async fn statements(database: &Database, schema: &Schema) -> Result<String, BoxError> {
+    let default = database.default_schema();
+    let tables = tables(&*database.pool.take(false).await?, default).await?;
+    Ok(create_triggers(schema, &tables, default))
+}
 
-    /// Runs the statements of [`Self::trigger_statements`] in one transaction.
-    ///
-    /// # Errors
-    /// The database cannot be reached, or the account may not create triggers.
-    pub async fn install_triggers(&self, schema: &Schema) -> Result<(), OpenError> {
-        let sql = self.trigger_statements(schema).await?;
-        self.writes.execute(&sql).await.map_err(|error| self.open_error(error))
+/// Returns a note about the tables of a schema whose triggers are missing, outdated or disabled, if other tables have
+/// triggers.
+pub(crate) async fn note(database: &Database, schema: &Schema) -> Result<Option<String>, BoxError> {
+    let (link, default) = (database.pool.take(false).await?, database.default_schema());
+    if link.query_once(FIND_TRIGGERS, &[]).await?.is_empty() {
+        return Ok(None);
     }
-
-    /// Returns a note about the tables of a schema whose triggers are missing, outdated or disabled, if other tables have
-    /// triggers.
-    ///
-    /// # Errors
-    /// The database cannot be reached or read.
-    pub async fn trigger_note(&self, schema: &Schema) -> Result<Option<String>, OpenError> {
-        let reading = async {
-            let link = self.pool.take(false).await?;
-            let has_triggers = !link.query_once(FIND_TRIGGERS, &[]).await?.is_empty();
-            let tables =
-                if has_triggers { tables(&link, self.default_schema()).await? } else { HashMap::new() };
-            Ok((tables, Coverage::read(&link, self.default_schema()).await?))
-        };
-        let (tables, covered) = reading.await.map_err(|error: PoolError| self.open_error(error))?;
-        let entities = schema.entities().map(|(_, entity)| &entity.table);
-        let is_polled = |table: &&TableName| tables.contains_key(table) && !covered.tables.contains(table);
-        let mut polled: Vec<&TableName> = entities.filter(is_polled).collect();
-        polled.dedup();
-        let Some(first) = polled.first() else { return Ok(None) };
-        let others = match polled.len() {
-            1 => String::new(),
-            count => format!(" and {} more", count - 1),
-        };
-        Ok(Some(format!(
-            "Changes of table '{first}'{others} are polled, because its triggers are missing, outdated or disabled; run 'check \
-             --install-triggers run' again"
-        )))
-    }
+    let (tables, covered) = (tables(&link, default).await?, Coverage::read(&link, default).await?);
+    let entities = schema.entities().map(|(_, entity)| &entity.table);
+    let is_polled = |table: &&TableName| tables.contains_key(table) && !covered.tables.contains(table);
+    let mut polled: Vec<&TableName> = entities.filter(is_polled).collect();
+    polled.dedup();
+    let Some(first) = polled.first() else { return Ok(None) };
+    let others = match polled.len() {
+        1 => String::new(),
+        count => format!(" and {} more", count - 1),
+    };
+    Ok(Some(format!(
+        "Changes of table '{first}'{others} are polled, because its triggers are missing, outdated or disabled; run 'check \
+         --install-triggers run' again"
+    )))
 }
 
 const FIND_TRIGGERS: &str = "SELECT 1 FROM pg_catalog.pg_trigger WHERE tgname = 'mesh_changes' LIMIT 1";
@@ -141,7 +120,7 @@ async fn tables(link: &Connection, default: Option<&String>) -> Result<Partition
 /// Returns the SQL of the function and the triggers. A table of several entities has only the triggers of the first
 /// one, because these entities change together. A change of a junction table that is not an entity counts as a change
 /// of anything.
-fn statements(schema: &Schema, tables: &Partitions, default: Option<&String>) -> String {
+fn create_triggers(schema: &Schema, tables: &Partitions, default: Option<&String>) -> String {
     let mut sql = FUNCTION.to_owned();
     let mut seen = HashSet::new();
     let mut add = |table: &TableName, key: Option<&str>, id: Option<&str>| {

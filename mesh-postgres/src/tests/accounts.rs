@@ -3,7 +3,7 @@
 use mesh_integrity::{AccountSource, UsersTable};
 
 use super::Cluster;
-use crate::{Database, Settings};
+use crate::{Backend as _, Database, Settings};
 
 #[tokio::test]
 async fn accounts_are_found_by_their_login() {

@@ -1,7 +1,7 @@
 //! The audit log in a table, with the same cases as in mesh-sqlite.
 
 use super::Cluster;
-use crate::{Database, Settings};
+use crate::{Backend as _, Database, Settings};
 
 #[tokio::test]
 async fn entries_are_inserted_with_their_time_and_event() {

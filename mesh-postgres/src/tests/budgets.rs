@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::shared::{Neighbors, start};
 use super::{Cluster, until};
-use crate::Settings;
+use crate::{Backend as _, Settings};
 
 /// Every post has every tag.
 const DENSE: &str = "

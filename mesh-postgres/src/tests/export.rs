@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::{Served, Settings, until};
+use crate::Backend as _;
 
 /// 1,700 parents, every third without a rank, each with none to four children.
 const FAMILIES: &str = "

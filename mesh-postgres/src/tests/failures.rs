@@ -8,7 +8,7 @@ use mesh_plan::{Error, ResolveError};
 use tokio::task::JoinHandle;
 
 use super::{BLOG, Cluster, PATIENCE, Served, until};
-use crate::Settings;
+use crate::{Backend as _, Settings};
 
 /// Tasks that read in a loop and count the results.
 struct Readers {

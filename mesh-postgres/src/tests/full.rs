@@ -8,7 +8,7 @@ use mesh_plan::{Error, ResolveError};
 
 use super::{BLOG, Cluster, Served, until};
 use crate::pool::connection::Connection;
-use crate::{Accounts, Database, Settings};
+use crate::{Accounts, Backend as _, Database, Settings};
 
 const COUNT: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'";
 const MOST: usize = 10;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mesh_backend::pool::RowBudget;
 
 use super::{BLOG, Cluster, Served, until};
-use crate::{Database, Settings};
+use crate::{Backend as _, Database, Settings};
 
 /// The settings that `pg_rewind` needs.
 const REWINDABLE: &[&str] = &["wal_log_hints = on", "wal_keep_size = 64MB"];

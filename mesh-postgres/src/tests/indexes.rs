@@ -7,6 +7,7 @@ use mesh_tests::Cluster;
 use serde_json::{Value, json};
 
 use super::{Served, Settings};
+use crate::Backend as _;
 
 const TABLES: &str = "
 CREATE EXTENSION citext;
@@ -35,7 +36,7 @@ async fn qualified_operators_use_indexes() {
     let served = Served::open(&cluster, &Settings::default()).await;
     let uses_index = async |request: Request<'_>, what: &str| {
         let plan = served.mesh.plan(&request).unwrap();
-        let (sql, steps) = served.database.query_plan(&plan).await.unwrap();
+        let (sql, steps) = served.database.query_plan(&plan).await.unwrap().pop().unwrap();
         let steps = steps.join("\n");
         assert!(steps.contains("Index") && !steps.contains("Seq Scan"), "{what}\n{sql}\n{steps}");
     };
@@ -98,7 +99,7 @@ async fn relational_queries_use_indexes_of_foreign_keys() {
     let steps = async |query: &Value| {
         let text = query.to_string();
         let plan = served.mesh.plan(&Request::collection(Format::Json, &text)).unwrap();
-        let (sql, steps) = served.database.query_plan(&plan).await.unwrap();
+        let (sql, steps) = served.database.query_plan(&plan).await.unwrap().pop().unwrap();
         format!("{sql}\n{}", steps.join("\n"))
     };
     let read =

@@ -6,7 +6,7 @@ use mesh_plan::{Context, Error, Request, ResolveError};
 use mesh_ql::Format;
 
 use super::{BLOG, Cluster, Served, until};
-use crate::Settings;
+use crate::{Backend as _, Settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nested_reads_are_one_statement() {

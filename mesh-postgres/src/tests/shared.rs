@@ -11,7 +11,7 @@ use mesh_ql::Format;
 use tokio::task::JoinHandle;
 
 use super::{BLOG, Cluster, Served, until};
-use crate::Settings;
+use crate::{Backend as _, Settings};
 
 const TITLE: &str = "{ post title }";
 const DAWN: &str = r#"{"title":"Dawn"}"#;

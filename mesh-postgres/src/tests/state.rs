@@ -14,7 +14,8 @@ const VERSION: &str = "SELECT string_agg(major || '.' || minor, ',') FROM mesh.l
 const SESSION: SessionId = SessionId([7; 16]);
 
 async fn state(cluster: &Cluster, queries: usize) -> Result<State, OpenError> {
-    Database::connect(&cluster.url(), &Settings::default()).await?.state(queries).await
+    let database = Database::connect(&cluster.url(), &Settings::default()).await?;
+    State::open(&database, queries).await.map_err(|error| database.open_error(error))
 }
 
 fn nonce(text: &str, time: u64) -> NonceRow {
@@ -195,7 +196,7 @@ async fn a_current_layout_needs_no_right_to_create() {
     assert_ne!(url, cluster.url());
     let database = Database::connect(&url, &Settings::default()).await.unwrap();
     let query = PersistedQuery::new(Format::Ql, "{ post id }");
-    database.state(10).await.unwrap().save(&query).await.unwrap();
+    State::open(&database, 10).await.unwrap().save(&query).await.unwrap();
 }
 
 #[tokio::test]

@@ -8,14 +8,15 @@ use mesh_plan::{Change, Changes, PersistedQuery, QueryStore};
 use mesh_ql::Format;
 
 use super::{BLOG, Cluster, PATIENCE, Served};
-use crate::Settings;
+use crate::state::State;
+use crate::{Backend as _, Settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn servers_share_their_state() {
     let Some(cluster) = Cluster::start() else { return };
     let one = Served::open(&cluster, &Settings::default()).await;
     let other = Served::open(&cluster, &Settings { pooler: true, ..Settings::default() }).await;
-    let (one, other) = tokio::join!(one.database.state(2), other.database.state(2));
+    let (one, other) = tokio::join!(State::open(&one.database, 2), State::open(&other.database, 2));
     let (one, other) = (one.unwrap(), other.unwrap());
     // The account has the same name as the schema of the state, which must not come first in the search path.
     cluster.execute("CREATE TABLE public.query (id integer PRIMARY KEY, words text)");
@@ -62,8 +63,8 @@ async fn changes_are_notified_with_and_without_triggers() {
     assert_eq!(change.ok(), Some(Some(Change::anything())));
     watching.abort();
 
-    served.database.install_triggers(served.mesh.schema()).await.unwrap();
-    served.database.install_triggers(served.mesh.schema()).await.unwrap();
+    served.database.triggers(served.mesh.schema(), true).await.unwrap();
+    served.database.triggers(served.mesh.schema(), true).await.unwrap();
     let changes = Changes::new();
     let mut listener = changes.listen();
     let watching = tokio::spawn(served.database.watch(changes.clone()));

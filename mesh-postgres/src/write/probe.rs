@@ -4,34 +4,28 @@ use mesh_schema::Schema;
 use mesh_sql::postgres;
 
 use crate::database::Database;
-use crate::error::OpenError;
+use crate::error::BoxError;
 use crate::pool::connection::Connection;
 
-impl Database {
-    /// Returns notes about writes that the schema permits and the database would refuse, for example because the account lacks
-    /// a privilege.
-    ///
-    /// # Errors
-    /// The database cannot be reached.
-    pub async fn refused_writes(&self, schema: &Schema) -> Result<Vec<String>, OpenError> {
-        let probes = postgres::write_probes(schema, &self.statements.features);
-        if probes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let link = self.pool.take(false).await.map_err(|error| self.open_error(error))?;
-        let mut notes = Vec::new();
-        for probe in probes {
-            let Some(cause) = refusal(&link, &probe.sql).await else { continue };
-            let mut refused = Vec::new();
-            for (field, sql) in &probe.fields {
-                if refusal(&link, sql).await.is_some() {
-                    refused.push(field.as_str());
-                }
-            }
-            notes.push(probe.note(&refused, &cause));
-        }
-        Ok(notes)
+/// Returns notes about writes that the schema permits and the database would refuse.
+pub(crate) async fn refused_writes(database: &Database, schema: &Schema) -> Result<Vec<String>, BoxError> {
+    let probes = postgres::write_probes(schema, &database.statements.features);
+    if probes.is_empty() {
+        return Ok(Vec::new());
     }
+    let link = database.pool.take(false).await?;
+    let mut notes = Vec::new();
+    for probe in probes {
+        let Some(cause) = refusal(&link, &probe.sql).await else { continue };
+        let mut refused = Vec::new();
+        for (field, sql) in &probe.fields {
+            if refusal(&link, sql).await.is_some() {
+                refused.push(field.as_str());
+            }
+        }
+        notes.push(probe.note(&refused, &cause));
+    }
+    Ok(notes)
 }
 
 /// Returns the reason why the database refuses a statement. Only its start checks privileges, and `EXPLAIN` includes that.

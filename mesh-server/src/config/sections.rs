@@ -106,7 +106,7 @@ settings! {
         /// Estimated bytes of cached plans and their texts, for the cache by text and the cache by header each.
         plan_bytes: usize = mesh_plan::Limits::default().plan_bytes, parse::size(0, 64 * GIBIBYTE);
         /// Bytes of cached prepared statements of a SQLite database, for all threads together; 0 turns the cache off.
-        statements: usize = mesh_sqlite::Settings::STATEMENT_CACHE, parse::size(0, 64 * GIBIBYTE);
+        statements: usize = 4 * mesh_sqlite::Settings::default().statements, parse::size(0, 64 * GIBIBYTE);
         /// Bytes of cached responses of a SQLite database, which are valid until it changes; 0 turns the cache off.
         responses: usize = 64 << 20, parse::size(0, 64 * GIBIBYTE);
     }

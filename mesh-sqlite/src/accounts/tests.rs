@@ -3,6 +3,7 @@
 use mesh_backend::accounts::Accounts;
 use mesh_integrity::{Account, AccountSource as _, UsersTable};
 
+use crate::Backend as _;
 use crate::tests::File;
 
 const USERS: &str =
@@ -10,8 +11,8 @@ const USERS: &str =
     INSERT INTO \"my users\" VALUES (7, 'ada', '$argon2id$x', 'admin', 3), (8, 'bo', NULL, NULL, NULL),
     (9, 'twice', 'x', NULL, NULL), (10, 'twice', 'x', NULL, NULL);";
 
-fn accounts(file: &File, users: &UsersTable) -> Result<Accounts, String> {
-    file.database().accounts(users).map_err(|error| error.to_string())
+async fn accounts(file: &File, users: &UsersTable) -> Result<Accounts, String> {
+    file.database().accounts(users).await.map_err(|error| error.faults().join("; "))
 }
 
 fn users() -> UsersTable {
@@ -28,7 +29,7 @@ fn users() -> UsersTable {
 #[tokio::test]
 async fn accounts_are_found_by_their_login() {
     let file = File::new(USERS);
-    let accounts = accounts(&file, &users()).unwrap();
+    let accounts = accounts(&file, &users()).await.unwrap();
     let ada = Account {
         id: "7".to_owned(),
         login: "ada".to_owned(),
@@ -49,28 +50,28 @@ async fn accounts_are_found_by_their_login() {
 #[tokio::test]
 async fn an_account_has_its_stored_login_in_any_spelling() {
     let file = File::new(&USERS.replace("mail TEXT", "mail TEXT COLLATE NOCASE"));
-    let found = accounts(&file, &users()).unwrap().find("ADA").await.unwrap().unwrap();
+    let found = accounts(&file, &users()).await.unwrap().find("ADA").await.unwrap().unwrap();
     assert_eq!((found.id.as_str(), found.login.as_str()), ("7", "ada"));
 }
 
 #[tokio::test]
 async fn roles_and_tenants_may_be_left_out() {
     let file = File::new(USERS);
-    let accounts = accounts(&file, &UsersTable { role: None, tenant: None, ..users() }).unwrap();
+    let accounts = accounts(&file, &UsersTable { role: None, tenant: None, ..users() }).await.unwrap();
     let ada = accounts.find("ada").await.unwrap().unwrap();
     assert_eq!((ada.role, ada.tenant), (None, None));
 }
 
-#[test]
-fn errors_name_the_setting() {
+#[tokio::test]
+async fn errors_name_the_setting() {
     let file = File::new(USERS);
-    let fault = |users: UsersTable| accounts(&file, &users).unwrap_err();
+    let fault = async |users: UsersTable| accounts(&file, &users).await.unwrap_err();
     assert_eq!(
-        fault(UsersTable { table: "users".to_owned(), ..users() }),
+        fault(UsersTable { table: "users".to_owned(), ..users() }).await,
         "there is no table 'users' for 'integrity.users.table'"
     );
     assert_eq!(
-        fault(UsersTable { role: Some("rank".to_owned()), ..users() }),
+        fault(UsersTable { role: Some("rank".to_owned()), ..users() }).await,
         "the table 'my users' has no column 'rank' for 'integrity.users.role'"
     );
     assert_eq!(
@@ -79,17 +80,18 @@ fn errors_name_the_setting() {
             password: "hash".to_owned(),
             tenant: Some("org".to_owned()),
             ..users()
-        }),
+        })
+        .await,
         "the table 'my users' has no column 'key' for 'integrity.users.id'; the table 'my users' has no column 'hash' for \
          'integrity.users.password'; the table 'my users' has no column 'org' for 'integrity.users.tenant'"
     );
-    assert!(fault(UsersTable { login: "name\" --".to_owned(), ..users() }).contains("has no column"));
+    assert!(fault(UsersTable { login: "name\" --".to_owned(), ..users() }).await.contains("has no column"));
 }
 
 #[tokio::test]
 async fn a_replaced_file_replaces_the_accounts() {
     let (file, next) = (File::new(USERS), File::new(USERS));
-    let accounts = accounts(&file, &users()).unwrap();
+    let accounts = accounts(&file, &users()).await.unwrap();
     assert!(accounts.find("ada").await.unwrap().is_some());
     next.write("DELETE FROM \"my users\" WHERE nr = 7");
     std::fs::rename(next.path(), file.path()).unwrap();

@@ -3,6 +3,7 @@
 use futures_util::StreamExt as _;
 
 use super::*;
+use crate::Backend as _;
 use crate::tests::File;
 
 /// How long a test waits for a notice on a busy machine.

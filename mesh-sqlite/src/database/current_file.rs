@@ -33,7 +33,7 @@ pub(crate) struct OpenFile {
 }
 
 impl OpenFile {
-    fn open(path: &Path, settings: Settings) -> rusqlite::Result<Self> {
+    fn open(path: &Path, settings: &Settings) -> rusqlite::Result<Self> {
         let pool = Arc::new(Pool::open(path, settings)?);
         let cache = ResponseCache::new(settings.response_cache);
         Ok(Self { pool, cache, heavy: Generations::new(HEAVY) })
@@ -69,7 +69,7 @@ pub(crate) struct CurrentFile {
 }
 
 impl CurrentFile {
-    pub(crate) fn open(path: &Path, settings: Settings) -> rusqlite::Result<Self> {
+    pub(crate) fn open(path: &Path, settings: &Settings) -> rusqlite::Result<Self> {
         let identity = FileIdentity::new(path);
         Ok(Self {
             file: ArcSwap::from_pointee(OpenFile::open(path, settings)?),
@@ -141,7 +141,7 @@ impl CurrentFile {
         }
         last.check_successor()?;
         let next = FileIdentity::new(last.path());
-        let opened = OpenFile::open(last.path(), self.last().pool.settings);
+        let opened = OpenFile::open(last.path(), &self.last().pool.settings);
         Ok((next, opened.map_err(|error| error.to_string())?))
     }
 }

@@ -115,7 +115,7 @@ impl ThreadConnection {
         });
         let connection =
             ConnectionWithPlans::try_new(Reader::open(&pool.path, pool.settings.memory_map)?, |reader| {
-                PreparedPlans::new(&reader.connection, pool.settings.statement_cache)
+                PreparedPlans::new(&reader.connection, pool.settings.statements)
             })?;
         Ok(Self { pool: Arc::downgrade(pool), connection, snapshot: None })
     }
@@ -187,7 +187,7 @@ mod tests {
     fn read_many(bytes: usize, count: usize) -> (usize, usize) {
         let file =
             File::new("CREATE TABLE t (id INTEGER PRIMARY KEY, parent_id INTEGER REFERENCES t (id), n TEXT)");
-        let database = file.open(|settings| settings.statement_cache = bytes);
+        let database = file.database_with(|settings| settings.statements = bytes);
         let mesh = mesh(&database);
         let pool = &database.file.last().pool;
         let budget = || Budget::until(Instant::now() + Duration::from_secs(60));

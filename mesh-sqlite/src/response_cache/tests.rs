@@ -14,6 +14,7 @@ use mesh_ql::Format;
 use mesh_schema::Entity;
 use rusqlite::Connection;
 
+use crate::Backend as _;
 use crate::before_park;
 use crate::tests::{self, File};
 
@@ -34,7 +35,7 @@ fn file(journal: &str) -> File {
 }
 
 fn mesh(file: &File, cache: usize) -> Mesh {
-    tests::mesh(&file.open(|settings| settings.response_cache = cache))
+    tests::mesh(&file.database_with(|settings| settings.response_cache = cache))
 }
 
 fn connect(path: &Path) -> Connection {
@@ -74,7 +75,7 @@ async fn one_answer_takes_at_most_a_sixteenth_of_the_cache() {
             "CREATE TABLE t (id INTEGER PRIMARY KEY, n TEXT); INSERT INTO t VALUES (1, '{}');",
             "x".repeat(length)
         ));
-        let database = file.open(|settings| settings.response_cache = 16 * 1_024);
+        let database = file.database_with(|settings| settings.response_cache = 16 * 1_024);
         let mesh = tests::mesh(&database);
         read(&mesh, &plan(&mesh)).await;
         database.usage().answers
@@ -147,7 +148,7 @@ fn answers_stay_within_the_size_of_the_cache() {
     connect(&file.path()).execute_batch(
         "WITH RECURSIVE c(i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM c WHERE i < 5000) INSERT INTO t SELECT i, i FROM c",
     ).unwrap();
-    let database = file.open(|settings| settings.response_cache = 100_000);
+    let database = file.database_with(|settings| settings.response_cache = 100_000);
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let mesh = Mesh::builder(schema).default_resolver(database.clone()).build().unwrap();
@@ -164,7 +165,7 @@ fn answers_stay_within_the_size_of_the_cache() {
 #[test]
 fn an_answer_does_not_keep_its_plan() {
     let file = file("wal");
-    let database = file.open(|settings| settings.response_cache = 16 << 20);
+    let database = file.database_with(|settings| settings.response_cache = 16 << 20);
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let limits = mesh_plan::Limits { plans: 1, ..mesh_plan::Limits::default() };
@@ -192,7 +193,7 @@ fn an_answer_does_not_keep_its_plan() {
 #[test]
 fn answers_that_depend_on_a_session_are_not_shared() {
     let file = file("wal");
-    let database = file.open(|settings| settings.response_cache = 1 << 20);
+    let database = file.database_with(|settings| settings.response_cache = 1 << 20);
     let catalog = database.contents(&[]).unwrap().catalog;
     let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
     let policy = |role: &str, _: &Entity| match role {

@@ -4,12 +4,8 @@
 //! adds tables, indexes, and columns with a default, so servers of earlier minor versions ignore what it adds. The
 //! major version is `user_version`; the minor version is in the table `layout`, and is 0 without that table.
 
-use std::error::Error;
-use std::fmt;
-
+use mesh_backend::error::{BoxError, NewerLayout};
 use rusqlite::{Connection, TransactionBehavior};
-
-use super::BoxError;
 
 /// The major version of the layout.
 const MAJOR: i64 = 1;
@@ -40,24 +36,6 @@ const WITH_MARK: usize = 2;
 const SHARE_NONCES: &str =
     "UPDATE nonce_mark SET shared_until = (CAST(strftime('%s') AS INTEGER) + 3600) * 1000";
 
-/// The error for state in a newer layout, which may have changed the meaning of existing data.
-#[derive(Debug)]
-pub(super) struct NewerLayout {
-    major: i64,
-}
-
-impl fmt::Display for NewerLayout {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "it has layout {}, but this server reads only layouts up to {MAJOR}; use a newer server, or another file",
-            self.major
-        )
-    }
-}
-
-impl Error for NewerLayout {}
-
 /// Migrates a file to the current layout. This creates the tables of an empty file.
 ///
 /// # Errors
@@ -67,7 +45,7 @@ pub(super) fn migrate(connection: &mut Connection) -> Result<(), BoxError> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let major: i64 = change.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if major > MAJOR {
-        return Err(NewerLayout { major }.into());
+        return Err(NewerLayout { tables: "it has", major, max: MAJOR }.into());
     }
     let has_table = |name: &str| {
         change.prepare("SELECT 1 FROM sqlite_schema WHERE name LIKE ?1 AND type = 'table'")?.exists([name])
@@ -236,7 +214,7 @@ mod tests {
         let error = State::open(&State::default_path(&file.path()), StateLimits::default()).unwrap_err();
         assert!(error.is_newer_layout());
         let error = error.to_string();
-        let expected = "it has layout 2, but this server reads only layouts up to 1; use a newer server, or another file";
+        let expected = "it has layout 2, but this server reads only layouts up to 1; use a newer server";
         assert!(error.ends_with(expected), "{error}");
         let tables = "SELECT count(*) FROM sqlite_schema";
         assert_eq!(connect(&file).query_row(tables, [], |row| row.get::<_, i64>(0)), Ok(1));

@@ -42,7 +42,7 @@ async fn read(mesh: &Mesh, text: &str) -> String {
 #[track_caller]
 fn check(file: &File, text: &str, expected: Expect) {
     let plan = mesh(file).plan(&Request::collection(Format::Json, text)).unwrap();
-    let (sql, steps) = file.database().query_plan(&plan).unwrap().pop().unwrap();
+    let (sql, steps) = super::query_plan(&file.database(), &plan).pop().unwrap();
     expected.assert_eq(&format!("{sql}\n{}\n", steps.join("\n")));
 }
 

@@ -25,7 +25,7 @@ fn steps(file: &File, query: &str) -> String {
     let database = file.database();
     let plan = mesh(&database).plan(&Request::collection(Format::Json, query)).unwrap();
     let mut shown = String::new();
-    for (sql, steps) in database.query_plan(&plan).unwrap() {
+    for (sql, steps) in super::query_plan(&database, &plan) {
         shown.push_str(&sql);
         steps.iter().for_each(|step| shown.push_str(&format!("\n  -> {step}")));
         shown.push('\n');

@@ -1,38 +1,32 @@
 //! A table of the database that the audit log is written to.
 
 use mesh_backend::audit::AuditTable;
+use mesh_backend::error::BoxError;
 use mesh_backend::tables::quoted;
 
 use crate::database::Database;
-use crate::error::OpenError;
 use crate::tables;
 
-impl Database {
-    /// Returns the table of audit entries.
-    ///
-    /// # Errors
-    /// The table or some of its columns are missing, or the file cannot be read.
-    pub fn audit_table(&self, name: &str) -> Result<AuditTable, OpenError> {
-        let path = &self.path();
-        let columns = tables::columns(path, name).map_err(|error| OpenError::new(path, error))?;
-        let has_column = |name: &str| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
-        let table = (name, &*quoted(name, '"'));
-        let opened = AuditTable::open(self.tables(), table, has_column, ["text"; 3], ["?1", "?2", "?3"]);
-        opened.map_err(|error| OpenError::new(path, error))
-    }
+/// Returns the table of audit entries.
+pub(crate) fn open(database: &Database, name: &str) -> Result<AuditTable, BoxError> {
+    let columns = tables::columns(&database.path(), name)?;
+    let has_column = |name: &str| columns.iter().any(|column| column.eq_ignore_ascii_case(name));
+    let table = (name, &*quoted(name, '"'));
+    Ok(AuditTable::open(database.tables(), table, has_column, ["text"; 3], ["?1", "?2", "?3"])?)
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::Backend as _;
     use crate::tests::File;
 
     #[tokio::test]
     async fn entries_are_inserted_with_their_time_and_event() {
         let file = File::new("");
-        let missing = file.database().audit_table("my audit").unwrap_err().to_string();
+        let missing = file.database().audit_table("my audit").await.unwrap_err().to_string();
         let (_, create) = missing.split_once("create it with").unwrap();
         file.write(create);
-        let table = file.database().audit_table("my audit").unwrap();
+        let table = file.database().audit_table("my audit").await.unwrap();
         table
             .append(r#"[{"time":"t1","event":"write","user":"it's"},{"time":"t2","event":"login"}]"#)
             .await

@@ -77,6 +77,7 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+    use crate::Backend as _;
     use crate::tests::File;
 
     /// Changes all rows of a table.

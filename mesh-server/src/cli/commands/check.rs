@@ -74,7 +74,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
             .database
             .as_ref()
             .ok_or_else(|| Failure::usage_error("--install-triggers needs a database"))?;
-        return match database.triggers(&schema, how == "run")? {
+        return match block_on(database.triggers(&schema, how == "run"))?? {
             Some(statements) => print(statements.trim_end()),
             None => print("-- no triggers are needed: the server notices changes of this database by itself"),
         };

@@ -16,7 +16,7 @@ use crate::cli::args::role::check_role;
 use crate::cli::args::{QueryTextArgs, RoleArgs, SourceArgs};
 use crate::cli::failure::{Failure, chain};
 use crate::cli::output::print;
-use crate::cli::server::database::Database;
+use crate::cli::server::database::{Database, block_on};
 use crate::cli::terminal::{Colors, excerpt};
 use explanation::{Explanation, Statement};
 use foreign_keys::Lookup;
@@ -78,10 +78,10 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
 fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Database>) -> Result<(), Failure> {
     let plan = explanation.plan;
     let steps = match database {
-        Some(database) => database.query_plan(plan)?,
+        Some(database) => wait(database.query_plan(plan))?,
         None => Vec::new(),
     };
-    if let Some(Database::Postgres(_) | Database::MySql(_)) = database {
+    if database.is_some_and(|database| !database.reads_by_level()) {
         for (sql, steps) in steps {
             let title = plan.node().path.clone();
             explanation.statements.push(Statement { title, sql, steps, advice: None });
@@ -89,7 +89,7 @@ fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Datab
         return Ok(());
     }
     let rows = |table: &TableName| match database {
-        Some(database) => Ok(match database.row_count(table, SMALL_TABLE_ROWS + 1)? {
+        Some(database) => Ok(match wait(database.row_count(table, SMALL_TABLE_ROWS + 1))? {
             None => Rows::View,
             Some(count) if count <= SMALL_TABLE_ROWS => Rows::Few,
             Some(_) => Rows::Many,
@@ -108,14 +108,14 @@ fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Datab
 /// Returns warnings that concern the whole plan.
 fn warnings(plan: &Plan, database: &Database) -> Result<Vec<String>, Failure> {
     let mut warnings = Vec::new();
-    // The statements of nested relations have advice of their own in SQLite.
-    let is_advised = |lookup: &Lookup<'_>| lookup.is_nested && matches!(database, Database::Sqlite(_));
+    // The statements of levels have advice of their own.
+    let is_advised = |lookup: &Lookup<'_>| lookup.is_nested && database.reads_by_level();
     for lookup in foreign_keys::lookups(plan.node()).into_iter().filter(|lookup| !is_advised(lookup)) {
-        if database.has_index(lookup.table, &lookup.columns)? == Some(false) {
+        if wait(database.has_index(lookup.table, &lookup.columns))? == Some(false) {
             warnings.push(lookup.to_string());
         }
     }
-    match database.check_sorts(plan) {
+    match block_on(database.check_sorts(plan))? {
         Ok(()) => Ok(warnings),
         Err(error @ ResolveError::SortTooLarge { .. }) => {
             warnings.push(format!("warning: the server refuses this query. {error}"));
@@ -123,6 +123,11 @@ fn warnings(plan: &Plan, database: &Database) -> Result<Vec<String>, Failure> {
         }
         Err(error) => Err(Failure::check_failed(chain(&error))),
     }
+}
+
+/// Waits for an answer of the database.
+fn wait<T>(answer: impl Future<Output = Result<T, ResolveError>>) -> Result<T, Failure> {
+    block_on(answer)?.map_err(|error| Failure::check_failed(chain(&error)))
 }
 
 /// Describes why the query has no plan, with an excerpt of the query.

@@ -37,7 +37,8 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
         return Err(Failure::usage_error("no database to look for records in: name one with --database"));
     };
     let store = uploads(&config)?;
-    let mesh = database.add_resolvers(Mesh::builder(source.schema).limits(config.plan_limits()), None);
+    let mesh = Mesh::builder(source.schema).limits(config.plan_limits());
+    let mesh = mesh.default_shared(database, None);
     let app = App::builder(mesh.build()?).uploads(store).build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let swept = {

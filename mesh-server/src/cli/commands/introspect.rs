@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use mesh_backend::Contents;
 
 use crate::cli::args::collect_flags;
 use crate::cli::failure::Failure;
 use crate::cli::output::{print_stderr, write};
 use crate::cli::server::data_source::OPENING_MESSAGE;
-use crate::cli::server::database::Database;
+use crate::cli::server::database;
 use crate::cli::server::internal_tables::without_internal_tables;
 use crate::cli::settings::load_config;
 use crate::cli::terminal::Spinner;
@@ -43,9 +44,8 @@ pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     let Some(url) = &config.database else {
         return Err(Failure::usage_error("no database to read: name one with --database"));
     };
-    let mut notes = Vec::new();
     let spinner = Spinner::start(OPENING_MESSAGE);
-    let (_, catalog) = Database::open(url, &config, Vec::new(), &mut notes)?;
+    let (_, Contents { catalog, mut notes }) = database::open(url, &config, &[])?;
     drop(spinner);
     let inference = mesh_schema::infer(&without_internal_tables(&config, &catalog, &mut notes));
     notes.extend(inference.notes.iter().map(ToString::to_string));

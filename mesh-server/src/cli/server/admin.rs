@@ -23,8 +23,8 @@ pub(crate) fn admin(database: Option<&Database>) -> Admin {
 async fn check(database: Database) -> Check {
     match database.ping().await {
         Ok(()) => Check::Passed,
-        Err(failure) => {
-            tracing::warn!("the database cannot be read: {}", failure.faults.join("; "));
+        Err(error) => {
+            tracing::warn!("the database cannot be read: {error}");
             if database.answers_without_primary() {
                 return Check::Warned(
                     "the primary does not respond; reads are answered by others".to_owned(),

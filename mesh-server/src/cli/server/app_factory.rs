@@ -4,11 +4,12 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use mesh_backend::backend::StateStores;
 use mesh_integrity::{
     Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, MemoryNonces, Secret,
     UsersTable, unix_millis,
 };
-use mesh_plan::{Changes, Mesh, Principal};
+use mesh_plan::{Changes, Mesh, Mutator, Principal};
 use mesh_schema::{Field, Schema};
 use mesh_server::accounts::Accounts;
 use mesh_server::otlp::Spans;
@@ -22,10 +23,10 @@ use crate::cli::failure::Failure;
 use crate::cli::server::api_keys::api_keys;
 use crate::cli::server::bearer::{bearer, read_secret};
 use crate::cli::server::data_source::nothing_to_serve;
-use crate::cli::server::database::{Database, Writer};
+use crate::cli::server::database::Database;
 use crate::cli::server::internal_tables::served_internal_tables;
 use crate::cli::server::persisted::persisted;
-use crate::cli::server::state::{self, StateStores};
+use crate::cli::server::state;
 use crate::cli::server::tools::tools;
 use crate::cli::server::uploads::uploads;
 use crate::cli::server::{admin, audit, entity_settings};
@@ -42,7 +43,7 @@ pub(crate) struct AppFactory {
     pub(crate) database: Option<Database>,
     /// Health checks and metrics.
     pub(crate) admin: Admin,
-    writer: Option<Writer>,
+    writer: Option<Arc<dyn Mutator>>,
     cursor_secret: Option<[u8; 32]>,
     pub(crate) changes: Changes,
     integrity: Option<Integrity>,
@@ -62,7 +63,8 @@ impl AppFactory {
     /// Opens everything that the settings turn on.
     pub(crate) async fn open(config: &Config, database: Option<Database>) -> Result<Self, Failure> {
         let writes = config.mutations.enabled || config.uploads.enabled;
-        let writer = database.as_ref().filter(|_| writes).map(Database::writer).transpose()?;
+        let writer =
+            database.as_ref().filter(|_| writes).map(|database| database.open_writer()).transpose()?;
         let secret = secret(config)?;
         let admin = admin::admin(database.as_ref());
         let state = state::open(config, database.as_ref(), admin.health()).await?;
@@ -139,7 +141,7 @@ impl AppFactory {
             mesh = mesh.cursor_secret(secret);
         }
         if let Some(database) = &self.database {
-            mesh = database.add_resolvers(mesh, self.writer.as_ref());
+            mesh = mesh.default_shared(Arc::clone(database) as _, self.writer.clone());
         }
         let mesh = Arc::new(mesh.build()?);
         if mesh.has_policies() {
@@ -286,7 +288,9 @@ pub(crate) async fn accounts(
         return Ok(None);
     }
     let database = database.ok_or_else(|| Failure::usage_error("'integrity.users' needs a database"))?;
-    database.accounts(&users(&config.integrity.users)).await.map(Some)
+    let accounts = database.accounts(&users(&config.integrity.users)).await;
+    let accounts = accounts.map_err(|error| Failure::from_faults(error.faults()))?;
+    Ok(Some(Accounts::new(accounts).await.map_err(Failure::usage_error)?))
 }
 
 /// Builds logins and the verification of signed requests.

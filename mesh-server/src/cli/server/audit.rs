@@ -9,8 +9,7 @@ use mesh_server::{AuditEntry, AuditFile, AuditLog, AuditSink, Metrics};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cli::failure::Failure;
-use crate::cli::server::database::{Database, mysql_settings, postgres_settings};
-use crate::cli::server::database_url::DatabaseUrl;
+use crate::cli::server::database::{Database, connect};
 use crate::config::Config;
 
 /// How long entries are collected before they are written to a table: each write to a SQLite file makes its cached
@@ -61,20 +60,17 @@ pub(crate) async fn check_table(config: &Config, database: &Database) -> Result<
 /// Checks the table, and returns the sink that writes to it.
 async fn table(config: &Config, database: Option<&Database>) -> Result<TableSink, Failure> {
     let name = &config.audit.table;
-    let table = match database {
-        None => return Err(Failure::usage_error("'audit.table' needs a database")),
-        Some(Database::Sqlite(database)) => Some(database.audit_table(name)?),
-        Some(Database::Postgres(database)) => database.audit_table(name).await.map(|_| None)?,
-        Some(Database::MySql(database)) => database.audit_table(name).await.map(|_| None)?,
-    };
-    Ok(TableSink { runtime: None, config: config.clone(), table })
+    let database = database.ok_or_else(|| Failure::usage_error("'audit.table' needs a database"))?;
+    database.audit_table(name).await?;
+    Ok(TableSink { runtime: None, config: config.clone(), table: None })
 }
 
-/// A sink that writes to a table. Connections to a server run on the runtime of the log's thread.
+/// A sink that writes to a table. Its connection runs on the runtime of the log's thread.
 struct TableSink {
     /// Built on the thread of the log: a runtime must not be dropped within another one.
     runtime: Option<Runtime>,
     config: Config,
+    /// Opened by the first write.
     table: Option<AuditTable>,
 }
 
@@ -111,16 +107,13 @@ impl TableSink {
     }
 }
 
-/// Opens the table of a database server on a connection of its own.
+/// Opens the table on a connection of its own.
 async fn open(config: &Config) -> Result<AuditTable, Box<dyn Error + Send + Sync>> {
-    let (url, name) = (config.database.as_deref().unwrap_or_default(), &config.audit.table);
-    if let Ok(DatabaseUrl::MySql(url)) = DatabaseUrl::parse(url) {
-        let mut settings = mysql_settings(config);
-        settings.connections = 1;
-        return Ok(mesh_mysql::Database::connect(&url, &settings).await?.audit_table(name).await?);
-    }
-    let mut settings = postgres_settings(config);
-    settings.connections = 1;
+    let mut settings = config.clone();
+    settings.postgres.connections = 1;
+    settings.mysql.connections = 1;
     settings.replicas.clear();
-    Ok(mesh_postgres::Database::connect(url, &settings).await?.audit_table(name).await?)
+    let database = connect(config.database.as_deref().unwrap_or_default(), &settings).await;
+    let database = database.map_err(|failure| failure.to_string())?;
+    Ok(database.audit_table(&config.audit.table).await?)
 }

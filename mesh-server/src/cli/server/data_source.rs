@@ -1,11 +1,12 @@
 //! The data source of a server: the database, and the schema that is checked against it.
 
+use mesh_backend::error::OpenError;
 use mesh_plan::policy::SchemaPolicy;
 use mesh_schema::{Catalog, Document, Fault, Faults, Schema};
 use mesh_server::regular_file;
 
 use crate::cli::failure::Failure;
-use crate::cli::server::database::{Database, block_on};
+use crate::cli::server::database::{self, Database, block_on};
 use crate::cli::server::internal_tables::without_internal_tables;
 use crate::cli::terminal::Spinner;
 use crate::config::Config;
@@ -35,6 +36,12 @@ pub(crate) enum ReloadError {
     Unavailable(String),
     /// The schema has faults.
     Faults(Vec<String>),
+}
+
+impl From<OpenError> for ReloadError {
+    fn from(error: OpenError) -> Self {
+        Self::Unavailable(Failure::from(error).faults.join("; "))
+    }
 }
 
 impl From<Failure> for ReloadError {
@@ -76,8 +83,11 @@ impl DataSource {
         let mut catalog = None;
         if let Some(url) = &config.database {
             let times = document.as_ref().map(SchemaText::time_columns).unwrap_or_default();
-            match Database::open(url, config, times, &mut parts.notes) {
-                Ok(opened) => (parts.database, catalog) = (Some(opened.0), Some(opened.1)),
+            match database::open(url, config, &times) {
+                Ok((database, contents)) => {
+                    (parts.database, catalog) = (Some(database), Some(contents.catalog));
+                    parts.notes.extend(contents.notes);
+                }
                 Err(failure) => parts.faults.extend(failure.faults),
             }
         }
@@ -92,8 +102,8 @@ impl DataSource {
             Err(failure) => parts.faults.extend(failure.faults),
         }
         if let (Some(database), Some(schema)) = (&parts.database, &parts.schema) {
-            let notes = block_on(database.schema_notes(schema, config, writes));
-            match notes.unwrap_or_else(|error| Err(error.into())) {
+            let notes = block_on(database::schema_notes(database, schema, config, writes));
+            match notes.map_err(Failure::from).and_then(|notes| Ok(notes?)) {
                 Ok(notes) => parts.notes.extend(notes),
                 Err(failure) => parts.faults.extend(failure.faults),
             }
@@ -111,8 +121,9 @@ impl DataSource {
         let catalog = match database {
             None => None,
             Some(database) => {
-                let contents = database.contents(document.time_columns(), &mut notes).await;
-                Some(contents.map_err(|failure| ReloadError::Unavailable(failure.faults.join("; ")))?)
+                let contents = database.contents(&document.time_columns()).await?;
+                notes.extend(contents.notes);
+                Some(contents.catalog)
             }
         };
         // Loading a large schema takes a while, and this thread serves requests.
@@ -122,8 +133,7 @@ impl DataSource {
         });
         let (schema, mut notes) = loading.await.map_err(Failure::from)??;
         if let Some(database) = database {
-            let more = database.schema_notes(&schema, config, config.mutations.enabled).await;
-            notes.extend(more.map_err(|failure| ReloadError::Unavailable(failure.faults.join("; ")))?);
+            notes.extend(database::schema_notes(database, &schema, config, config.mutations.enabled).await?);
         }
         Ok((schema, notes))
     }

@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use mesh_backend::backend::StateStores;
 use mesh_plan::{Mesh, ParamDeclarations, Persisted, PersistedQuery};
 use mesh_ql::Format;
 use mesh_server::{Mcp, regular_file};
 use serde::Deserialize;
 
 use crate::cli::failure::Failure;
-use crate::cli::server::state::StateStores;
 use crate::config::Config;
 
 /// Builds the registry of persisted queries, registers the queries of the configured file, and adds them to the tools for

@@ -2,60 +2,18 @@
 //!
 //! A server that verifies signatures needs its state: without it, ended sessions and used signatures would be accepted.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use mesh_integrity::{
-    AttemptStore, NonceStore, NonceTable, RevocationStore, SessionId, SharedNonces, StoreError, unix_millis,
-};
-use mesh_plan::QueryStore;
+use mesh_backend::backend::StateStores;
+use mesh_backend::error::OpenError;
+use mesh_integrity::{RevocationStore, SessionId, unix_millis};
 use mesh_server::{Check, Health};
 use mesh_sqlite::StateLimits;
 
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::database::Database;
-use crate::cli::server::database_url::DatabaseUrl;
 use crate::config::{Config, Store};
-
-/// The stores of state that outlives a server.
-#[derive(Clone)]
-pub(crate) struct StateStores {
-    /// Ended sessions.
-    pub(crate) revocations: Arc<dyn RevocationStore>,
-    /// Used nonces.
-    pub(crate) nonces: Arc<dyn NonceStore>,
-    /// The last timestamp whose nonces another process may have used, in milliseconds since the Unix epoch.
-    pub(crate) unknown_until: u64,
-    /// Registered queries.
-    pub(crate) queries: Arc<dyn QueryStore>,
-    /// Login attempts, if several servers count them together.
-    pub(crate) attempts: Option<Arc<dyn AttemptStore>>,
-}
-
-impl StateStores {
-    /// Uses one store for revocations, nonces and queries.
-    pub(crate) async fn new(
-        store: impl RevocationStore + NonceTable + QueryStore + Clone,
-    ) -> Result<Self, StoreError> {
-        let (nonces, unknown_until) = SharedNonces::open(store.clone()).await?;
-        Ok(Self {
-            revocations: Arc::new(store.clone()),
-            nonces: Arc::new(nonces),
-            unknown_until,
-            queries: Arc::new(store),
-            attempts: None,
-        })
-    }
-
-    /// Uses one store for all state, login attempts included.
-    pub(crate) async fn with_attempts(
-        store: impl RevocationStore + NonceTable + QueryStore + AttemptStore + Clone,
-    ) -> Result<Self, StoreError> {
-        let attempts: Arc<dyn AttemptStore> = Arc::new(store.clone());
-        Ok(Self { attempts: Some(attempts), ..Self::new(store).await? })
-    }
-}
 
 /// Opens the stores of the state, unless it is kept in memory. Without signatures, a state that cannot be used is replaced by
 /// memory, with a warning.
@@ -71,66 +29,40 @@ pub(crate) async fn open(
     if config.state.store == Store::Memory || !(is_required || config.persisted.enabled) {
         return Ok(None);
     }
-    match stores(config, database).await {
-        Ok(stores) => {
+    let (why, is_newer) = match stores(config, database).await {
+        Ok(Some(stores)) => {
             if is_required {
                 let revocations = Arc::clone(&stores.revocations);
                 health.probe("state", move || Box::pin(check(Arc::clone(&revocations))));
             }
-            Ok(Some(stores))
+            return Ok(Some(stores));
         }
-        Err(Unusable { why, is_newer: true }) => Err(Failure::usage_error(why)),
-        Err(Unusable { why, .. }) if is_required => Err(Failure::usage_error(format!(
+        Ok(None) => ("there is no database to keep state in".to_owned(), false),
+        Err(error) => (error.to_string(), error.is_newer_layout()),
+    };
+    if is_newer {
+        return Err(Failure::usage_error(why));
+    }
+    if is_required {
+        return Err(Failure::usage_error(format!(
             "{why}; with 'integrity.enabled' the server does not start without its state, because it would accept sessions \
              that have ended: make the state readable and writable, name another SQLite file with 'state.path', or set \
              'state.store' to \"memory\""
-        ))),
-        Err(Unusable { why, .. }) => {
-            tracing::warn!("{why}; registered queries are kept in memory only");
-            Ok(None)
-        }
+        )));
     }
+    tracing::warn!("{why}; registered queries are kept in memory only");
+    Ok(None)
 }
 
-/// The reason why the state cannot be used.
-struct Unusable {
-    why: String,
-    is_newer: bool,
-}
-
-impl Unusable {
-    fn new(error: &(dyn Error + 'static), is_newer: bool) -> Self {
-        Self { why: chain(error), is_newer }
-    }
-}
-
-async fn stores(config: &Config, database: Option<&Database>) -> Result<StateStores, Unusable> {
+/// Opens the stores in the database or, without one, in the file that the settings name.
+async fn stores(config: &Config, database: Option<&Database>) -> Result<Option<StateStores>, OpenError> {
     let queries = config.persisted.max_entries;
-    let opened = match database {
-        Some(Database::Postgres(database)) => {
-            let state = database.state(queries).await;
-            StateStores::with_attempts(state.map_err(|error| Unusable::new(&error, error.is_newer_layout()))?)
-                .await
-        }
-        Some(Database::MySql(database)) => {
-            let state = database.state(queries).await;
-            StateStores::with_attempts(state.map_err(|error| Unusable::new(&error, error.is_newer_layout()))?)
-                .await
-        }
-        Some(Database::Sqlite(_)) | None => {
-            let beside = || match DatabaseUrl::parse(config.database.as_deref()?) {
-                Ok(DatabaseUrl::Sqlite(path)) => Some(mesh_sqlite::State::default_path(&path)),
-                _ => None,
-            };
-            let Some(path) = config.state.path.clone().or_else(beside) else {
-                let why = "there is no database to keep state in".to_owned();
-                return Err(Unusable { why, is_newer: false });
-            };
-            let state = mesh_sqlite::State::open(&path, StateLimits { queries, ..StateLimits::default() });
-            StateStores::new(state.map_err(|error| Unusable::new(&error, error.is_newer_layout()))?).await
-        }
-    };
-    opened.map_err(|error| Unusable::new(&error, false))
+    if let Some(database) = database {
+        return database.stores(queries).await.map(Some);
+    }
+    let Some(path) = &config.state.path else { return Ok(None) };
+    let state = mesh_sqlite::State::open(path, StateLimits { queries, ..StateLimits::default() })?;
+    state.into_stores().await.map(Some)
 }
 
 /// Checks that sessions can be looked up. The cause goes to the log only, because it may name files and hosts.

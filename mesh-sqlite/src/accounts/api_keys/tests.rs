@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mesh_integrity::{ApiKeyHash, ApiKeySource as _, StoredApiKey};
 
+use crate::Backend as _;
 use crate::tests::File;
 
 const TABLE: &str = "my keys";
@@ -22,13 +23,13 @@ fn time(seconds: u64) -> SystemTime {
 async fn stored_keys_are_found_listed_and_deleted() {
     let file = File::new("");
     let database = file.database();
-    let missing = database.api_keys(TABLE).unwrap_err().to_string();
+    let missing = database.api_keys(TABLE).await.unwrap_err().to_string();
     assert!(
         missing.contains("no table 'my keys'") && missing.contains(r#"CREATE TABLE IF NOT EXISTS "my keys""#)
     );
     database.create_api_keys_table(TABLE).await.unwrap();
     database.create_api_keys_table(TABLE).await.unwrap();
-    let keys = database.api_keys(TABLE).unwrap();
+    let keys = database.api_keys(TABLE).await.unwrap();
     let owned = StoredApiKey { owner: Some("7".to_owned()), expires: Some(time(1_900_000_000)), ..key(0xab) };
     for key in [&key(1), &owned] {
         keys.insert(key).await.unwrap();
@@ -57,7 +58,7 @@ async fn hashes_and_times_may_have_other_forms() {
             (replace(hex(zeroblob(32)), '00', '66'), 'x', 'b', NULL),
             (replace(hex(zeroblob(32)), '00', '66'), 'y', 'b', NULL);",
     );
-    let keys = file.database().api_keys(TABLE).unwrap();
+    let keys = file.database().api_keys(TABLE).await.unwrap();
     for (byte, owner, seconds) in [
         (0, Some("7"), 1_900_000_000),
         (0x11, None, 1_900_000_000),
@@ -76,11 +77,11 @@ async fn hashes_and_times_may_have_other_forms() {
     assert!(keys.delete(ApiKeyHash([0x11; 32])).await.unwrap(), "a hash of bytes");
 }
 
-#[test]
-fn errors_name_the_columns() {
+#[tokio::test]
+async fn errors_name_the_columns() {
     let file = File::new("CREATE TABLE \"my keys\" (hash TEXT, role TEXT)");
-    let error = file.database().api_keys(TABLE).unwrap_err();
-    assert_eq!(error.faults.len(), 2, "{error}");
+    let error = file.database().api_keys(TABLE).await.unwrap_err();
+    assert_eq!(error.faults().len(), 2, "{error}");
     assert!(
         error.to_string().contains("has no column 'owner'") && error.to_string().contains("CREATE TABLE")
     );
@@ -90,7 +91,7 @@ fn errors_name_the_columns() {
 async fn a_missing_file_is_an_error_and_not_an_unknown_key() {
     let file = File::new("");
     file.database().create_api_keys_table(TABLE).await.unwrap();
-    let keys = file.database().api_keys(TABLE).unwrap();
+    let keys = file.database().api_keys(TABLE).await.unwrap();
     assert_eq!(keys.find(key(1).hash).await.unwrap(), None);
     std::fs::remove_file(file.path()).unwrap();
     assert!(keys.find(key(1).hash).await.is_err());

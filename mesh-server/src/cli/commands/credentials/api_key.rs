@@ -1,21 +1,22 @@
 //! `mesh-server api-key`: creates, lists and revokes API keys. `SPEC §17.3`
 
+use std::error::Error;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
+use mesh_backend::api_keys::ApiKeys;
 use mesh_integrity::{API_KEY_BYTES, API_KEY_PREFIX, ApiKeyHash, StoredApiKey, new_api_key};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Map, Value};
 
 use crate::cli::args::collect_flags;
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, chain};
 use crate::cli::output::{print, print_stderr};
-use crate::cli::server::api_keys::ApiKeyTable;
 use crate::cli::server::data_source::OPENING_MESSAGE;
-use crate::cli::server::database::{Database, block_on};
+use crate::cli::server::database::{self, block_on};
 use crate::cli::settings::load_config;
 use crate::cli::terminal::{Spinner, table};
 use crate::config::parse;
@@ -92,10 +93,14 @@ pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
     }
     let database = {
         let _spinner = Spinner::start(OPENING_MESSAGE);
-        Database::open(url, &config, Vec::new(), &mut Vec::new())?.0
+        database::open(url, &config, &[])?.0
     };
     block_on(async {
-        let keys = ApiKeyTable::open(&database, name, args.create_table).await?;
+        if args.create_table {
+            let created = database.create_api_keys_table(name).await;
+            created.map_err(|error| failed("cannot create the table of API keys", &error))?;
+        }
+        let keys = database.api_keys(name).await.map_err(|error| Failure::from_faults(error.faults()))?;
         match &args.action {
             None => create(&keys, args).await,
             Some(Action::List) => list(&keys).await,
@@ -104,7 +109,17 @@ pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
     })?
 }
 
-async fn create(keys: &ApiKeyTable, args: &ApiKeyArgs) -> Result<(), Failure> {
+/// Returns all keys whose hashes are well-formed, and the number of the others.
+async fn stored_keys(keys: &ApiKeys) -> Result<(Vec<StoredApiKey>, usize), Failure> {
+    keys.list().await.map_err(|error| failed("cannot read the API keys", &error))
+}
+
+fn failed(what: &str, error: &dyn Error) -> Failure {
+    let cause = error.source().map_or_else(|| error.to_string(), chain);
+    Failure::check_failed(format!("{what}: {cause}"))
+}
+
+async fn create(keys: &ApiKeys, args: &ApiKeyArgs) -> Result<(), Failure> {
     let mut random = [0; API_KEY_BYTES];
     let filled = SystemRandom::new().fill(&mut random);
     filled.map_err(|_| Failure::usage_error("the system provides no random numbers"))?;
@@ -115,7 +130,7 @@ async fn create(keys: &ApiKeyTable, args: &ApiKeyArgs) -> Result<(), Failure> {
     let expires = args.expires.map(|age| SystemTime::now().checked_add(age).map_or(0, seconds));
     let expires = expires.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
     let stored = StoredApiKey { hash, owner: args.owner.clone(), role: args.role.clone(), expires };
-    keys.insert(&stored).await?;
+    keys.insert(&stored).await.map_err(|error| failed("the API key was not stored", &error))?;
     let id = hash.id();
     let role = args.role.as_deref().unwrap_or_default();
     let expires = expires.map_or_else(|| "never".to_owned(), date);
@@ -130,8 +145,8 @@ async fn create(keys: &ApiKeyTable, args: &ApiKeyArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn list(keys: &ApiKeyTable) -> Result<(), Failure> {
-    let (stored, malformed) = keys.list().await?;
+async fn list(keys: &ApiKeys) -> Result<(), Failure> {
+    let (stored, malformed) = stored_keys(keys).await?;
     let now = SystemTime::now();
     let record = |key: &StoredApiKey| {
         let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::String);
@@ -158,15 +173,17 @@ async fn list(keys: &ApiKeyTable) -> Result<(), Failure> {
     print(table(&records.iter().collect::<Vec<_>>(), max_width))
 }
 
-async fn revoke(keys: &ApiKeyTable, id: &str) -> Result<(), Failure> {
-    let (stored, _) = keys.list().await?;
+async fn revoke(keys: &ApiKeys, id: &str) -> Result<(), Failure> {
+    let (stored, _) = stored_keys(keys).await?;
     let digits = id.to_ascii_lowercase();
     let mut hashes: Vec<ApiKeyHash> = stored.iter().map(|key| key.hash).collect();
     hashes.retain(|hash| hash.to_string().starts_with(&digits));
     hashes.sort_unstable();
     hashes.dedup();
+    let revoke =
+        async |hash| keys.delete(hash).await.map_err(|error| failed("the API key was not revoked", &error));
     match hashes.as_slice() {
-        [hash] if keys.delete(*hash).await? => {
+        [hash] if revoke(*hash).await? => {
             print_stderr(format_args!(
                 "revoked the API key {}: servers refuse it within a few seconds",
                 hash.id()

@@ -1,8 +1,6 @@
 //! Runs cases without lasting effects: writes to SQLite go to a copy, writes to the other databases are rolled back.
 
-use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use http::Method;
@@ -19,7 +17,7 @@ use super::expected::{Mismatch, Observed, Right};
 use super::suite::{Case, Sources, Subject, Suite};
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::data_source::DataSource;
-use crate::cli::server::database::{Database, Writer, block_on};
+use crate::cli::server::database::{Database, block_on};
 use crate::cli::temp_folder::TempFolder;
 use crate::config::Config;
 
@@ -32,14 +30,8 @@ pub(super) struct Runner {
     mesh: Mesh,
     /// The schema without policies. It only plans writes.
     unrestricted: Mesh,
-    /// A copy of a SQLite file.
-    copy: OnceCell<DatabaseCopy>,
-}
-
-/// A copy of a SQLite file, from which each write starts.
-struct DatabaseCopy {
+    /// For copies of the database.
     folder: TempFolder,
-    file: PathBuf,
 }
 
 /// The reason why a case could not be run.
@@ -73,16 +65,12 @@ impl Runner {
         let unrestricted = unrestricted.default_mutator(unused).build()?;
         let mut mesh = Mesh::builder(Arc::clone(&schema)).limits(limits);
         if let Some(database) = &source.database {
-            mesh = database.add_resolvers(mesh, None);
+            mesh = mesh.default_shared(Arc::clone(database) as _, None);
         }
-        Ok(Self {
-            mesh: mesh.build()?,
-            unrestricted,
-            schema,
-            limits,
-            database: source.database,
-            copy: OnceCell::new(),
-        })
+        let folder = TempFolder::create("mesh-policy-test").map_err(|error| {
+            Failure::usage_error(format_args!("cannot create a folder for a copy: {error}"))
+        })?;
+        Ok(Self { mesh: mesh.build()?, unrestricted, schema, limits, database: source.database, folder })
     }
 
     /// Returns the sources that the names in a file are checked against.
@@ -180,50 +168,16 @@ impl Runner {
         if let Some(fields) = fields {
             request = request.with_fields(fields);
         }
-        let (database, writer) = match &self.database {
-            Some(database @ Database::Postgres(postgres)) => {
-                (database.clone(), Writer::Postgres(postgres.discarding_writer()))
-            }
-            Some(database @ Database::MySql(mysql)) => {
-                (database.clone(), Writer::MySql(mysql.discarding_writer()))
-            }
-            Some(Database::Sqlite(original)) => {
-                let copy = Database::Sqlite(
-                    mesh_sqlite::Database::open(&self.fresh_copy(original)?).map_err(Failure::from)?,
-                );
-                let writer = copy.writer()?;
-                (copy, writer)
-            }
-            None => return Err(Failure::usage_error("a write needs a database").into()),
+        let Some(database) = &self.database else {
+            return Err(Failure::usage_error("a write needs a database").into());
         };
+        let rehearsal = database.rehearsal(self.folder.path()).await;
+        let (resolver, mutator) = rehearsal.map_err(Failure::from)?;
         let mesh = Mesh::builder(Arc::clone(&self.schema)).limits(self.limits);
-        let mesh = database.add_resolvers(mesh, Some(&writer)).build().map_err(Failure::from)?;
+        let mesh = mesh.default_shared(resolver, Some(mutator)).build().map_err(Failure::from)?;
         let mutation = mesh.plan_write(&request)?;
         mesh.write(mutation, &Context::default()).await.into_result()?;
         Ok(Observed::Written)
-    }
-
-    /// Returns a copy of a SQLite file without the writes of earlier cases.
-    fn fresh_copy(&self, original: &mesh_sqlite::Database) -> Result<PathBuf, Failure> {
-        let copy = match self.copy.get() {
-            Some(copy) => copy,
-            None => {
-                let folder = TempFolder::create("mesh-policy-test").map_err(|error| {
-                    Failure::usage_error(format_args!("cannot create a folder for a copy: {error}"))
-                })?;
-                let file = folder.path().join("original.db");
-                original.copy_to(&file)?;
-                self.copy.get_or_init(|| DatabaseCopy { folder, file })
-            }
-        };
-        let path = copy.folder.path().join("copy.db");
-        for ending in ["", "-wal", "-shm"] {
-            // The file does not exist before the first write.
-            let _ = std::fs::remove_file(copy.folder.path().join(format!("copy.db{ending}")));
-        }
-        std::fs::copy(&copy.file, &path)
-            .map_err(|error| Failure::usage_error(format_args!("cannot copy the database: {error}")))?;
-        Ok(path)
     }
 }
 
