@@ -1,10 +1,10 @@
 //! Connections that reads share. A statement is sent without waiting for the rows of earlier ones, and PostgreSQL answers
 //! all of them in order.
 //!
-//! A slow statement holds up those behind it. So a statement runs on a connection of its own the first time, a connection
-//! whose statement has run for [`OVERDUE_TIME`] gets no further reads, and PostgreSQL ends a statement after
-//! [`STATEMENT_TIMEOUT`]. The read is then repeated on a connection of its own, on which its statement stays for
-//! [`ALONE_TIME`], and so is a read of many rows.
+//! A slow statement holds up those behind it. So a connection whose statement has run for [`OVERDUE_TIME`] gets no further
+//! reads, and PostgreSQL ends a statement after [`STATEMENT_TIMEOUT`]. Such a read, or one of many rows, is repeated on a
+//! connection of its own. A new statement shares connections after a trial: one run on a shared connection. After a run that was
+//! too slow or too large, the next trial is after [`ALONE_TIME`].
 //!
 //! No statement is cancelled, because the cancellation could hit the next one. The answer of a read that was dropped is
 //! received and discarded.
@@ -37,7 +37,7 @@ pub(super) const LOCK_TIMEOUT: Duration = Duration::from_millis(10);
 const ROW_BYTES: usize = 256 << 10;
 /// The time of a statement after which its connection gets no further reads.
 const OVERDUE_TIME: Duration = Duration::from_millis(20);
-/// The time for which a statement that took too long or returned too much shares no connection.
+/// The time until the next trial of a statement that took too long or returned too much.
 const ALONE_TIME: Duration = Duration::from_secs(5);
 /// The memory of the texts of known statements in bytes.
 const TEXT_BYTES: usize = 4 << 20;
@@ -60,8 +60,16 @@ pub(super) struct SharedConnections {
     connections: RwLock<Vec<Arc<SharedConnection>>>,
     /// The permit to open a connection.
     opening: Arc<Semaphore>,
-    /// The time from which each known statement may share a connection.
-    shared_from: Generations<Box<str>, Instant>,
+    /// The known statements.
+    sharing: Generations<Box<str>, Sharing>,
+}
+
+/// Whether a statement shares connections.
+#[derive(Clone, Copy)]
+enum Sharing {
+    Always,
+    /// Only one run does, from this time on.
+    TrialAt(Instant),
 }
 
 struct SharedConnection {
@@ -94,7 +102,7 @@ impl SharedConnections {
             max,
             connections: RwLock::default(),
             opening: Arc::new(Semaphore::new(1)),
-            shared_from: Generations::new(TEXT_BYTES),
+            sharing: Generations::new(TEXT_BYTES),
         })
     }
 
@@ -123,14 +131,16 @@ impl SharedConnections {
         params: &[TextParam<'_>],
         budget: RowBudget,
     ) -> Option<Result<Vec<Row>, Error>> {
-        if !self.may_share(sql) {
-            return None;
-        }
+        let is_trial = self.may_share(sql)?;
         let read = self.choose()?;
+        let alone = || Sharing::TrialAt(Instant::now() + ALONE_TIME);
+        if is_trial {
+            self.set_sharing(sql, alone());
+        }
         let rows = match read.run(sql, params, budget.at_most(ROW_BYTES)).await {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(_)) => {
-                self.share_from(sql, Instant::now() + ALONE_TIME);
+                self.set_sharing(sql, alone());
                 // The rest of the rows has not arrived, so the read has not ended.
                 return None;
             }
@@ -139,7 +149,7 @@ impl SharedConnections {
         let connection = read.end();
         match rows {
             Err(error) if is_too_slow(&error) => {
-                self.share_from(sql, Instant::now() + ALONE_TIME);
+                self.set_sharing(sql, alone());
                 None
             }
             Err(error) if is_stale(&error) => {
@@ -147,26 +157,30 @@ impl SharedConnections {
                 self.remove(&connection);
                 None
             }
-            rows => Some(rows),
-        }
-    }
-
-    /// Returns whether a statement may share a connection now.
-    fn may_share(&self, sql: &str) -> bool {
-        if self.max == 0 {
-            return false;
-        }
-        match self.shared_from.get(sql) {
-            Some(time) => time <= Instant::now(),
-            None => {
-                self.share_from(sql, Instant::now());
-                false
+            rows => {
+                if is_trial {
+                    self.set_sharing(sql, Sharing::Always);
+                }
+                Some(rows)
             }
         }
     }
 
-    fn share_from(&self, sql: &str, time: Instant) {
-        self.shared_from.insert(sql.into(), time, sql.len());
+    /// Returns whether a statement may share a connection now, and if so, whether this is a trial.
+    fn may_share(&self, sql: &str) -> Option<bool> {
+        match self.sharing.get(sql) {
+            _ if self.max == 0 => None,
+            Some(Sharing::Always) => Some(false),
+            Some(Sharing::TrialAt(time)) => (time <= Instant::now()).then_some(true),
+            None => {
+                self.set_sharing(sql, Sharing::TrialAt(Instant::now()));
+                None
+            }
+        }
+    }
+
+    fn set_sharing(&self, sql: &str, sharing: Sharing) {
+        self.sharing.insert(sql.into(), sharing, sql.len());
     }
 
     /// Chooses the connection with the fewest reads, preferably one of the current runtime: messages of a connection of
