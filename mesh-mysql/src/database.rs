@@ -78,8 +78,8 @@ impl Database {
     /// The database cannot be read.
     pub async fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let reading = async {
-            let mut link = self.pool.take(false).await?;
-            let (catalog, notes) = catalog::read(&mut link, times).await?;
+            let mut connection = self.pool.take(false).await?;
+            let (catalog, notes) = catalog::read(&mut connection, times).await?;
             Ok(Contents { catalog, notes })
         };
         reading.await.map_err(|error: PoolError| self.open_error(error))
@@ -91,8 +91,8 @@ impl Database {
     /// The statement cannot be prepared.
     pub async fn query_plan(&self, plan: &Plan) -> Result<(String, Vec<String>), ResolveError> {
         let statement = self.statements.of_plan(plan);
-        let mut link = self.pool.take(false).await?;
-        let rows = read::explain(&mut link, plan, &statement).await?;
+        let mut connection = self.pool.take(false).await?;
+        let rows = read::explain(&mut connection, plan, &statement).await?;
         Ok((statement.statement.to_string(), read::steps(&rows)))
     }
 
@@ -103,8 +103,8 @@ impl Database {
     pub async fn check_sorts(&self, plan: &Plan) -> Result<(), ResolveError> {
         let statement = self.statements.of_plan(plan);
         let sorted = async || {
-            let mut link = self.pool.take(false).await?;
-            Ok(Some(read::sorted_rows(&read::explain(&mut link, plan, &statement).await?)))
+            let mut connection = self.pool.take(false).await?;
+            Ok(Some(read::sorted_rows(&read::explain(&mut connection, plan, &statement).await?)))
         };
         self.sort_bound.check(plan, sorted).await
     }
@@ -118,8 +118,8 @@ impl Database {
         table: &TableName,
         columns: &[String],
     ) -> Result<Option<bool>, ResolveError> {
-        let mut link = self.pool.take(false).await?;
-        Ok(catalog::has_index(&mut link, table, columns).await.map_err(PoolError::Failed)?)
+        let mut connection = self.pool.take(false).await?;
+        Ok(catalog::has_index(&mut connection, table, columns).await.map_err(PoolError::Failed)?)
     }
 
     /// Checks that the database responds. The check succeeds if all connections are in use.
@@ -128,7 +128,7 @@ impl Database {
     /// The database does not respond.
     pub async fn ping(&self) -> Result<(), OpenError> {
         let pinged = match self.pool.take(false).await {
-            Ok(mut link) => link.execute("DO 1").await.map_err(PoolError::Failed),
+            Ok(mut connection) => connection.execute("DO 1").await.map_err(PoolError::Failed),
             Err(PoolError::Exhausted) => Ok(()),
             Err(error) => Err(error),
         };

@@ -89,10 +89,10 @@ impl Database {
     /// The database cannot be reached, the account may not create the tables, or a newer server has written them
     /// ([`OpenError::is_newer_layout`]).
     pub async fn state(&self, queries: usize) -> Result<State, OpenError> {
-        let mut link = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
-        layout::migrate(&mut link).await.map_err(|error| self.open_error(error))?;
-        link.execute(DELETE_ENDED_SERVERS).await.map_err(|error| self.open_error(error))?;
-        drop(link);
+        let mut connection = self.writes.take(false).await.map_err(|error| self.open_error(error))?;
+        layout::migrate(&mut connection).await.map_err(|error| self.open_error(error))?;
+        connection.execute(DELETE_ENDED_SERVERS).await.map_err(|error| self.open_error(error))?;
+        drop(connection);
         let opening = State::open(self.writable_tables(), &STATEMENTS, None, queries);
         opening.await.map_err(|error| self.open_error(error))
     }

@@ -135,8 +135,9 @@ pub(super) async fn read(
     }
     row_security(link, &ids, &mut notes).await?;
     for (table, column) in undeclared_times(&mut tables, times) {
-        let sql = sample(sql::table_ref(&sql::qualified(&table, default)), column, "text");
-        let rows = link.query_once(&sql.to_string(PostgresQueryBuilder), &[]).await?;
+        let qualified = sql::table_ref(&sql::qualified(&table, default));
+        let sql = sample::<PostgresQueryBuilder>(qualified, column, "text");
+        let rows = link.query_once(&sql, &[]).await?;
         set_time_form(column, &table, rows.iter().map(|row| row.get(0)), &mut notes);
     }
     Ok((Catalog { tables }, notes))

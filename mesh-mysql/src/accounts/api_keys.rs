@@ -46,8 +46,8 @@ impl Database {
     /// The database cannot be reached, or the account may not create the table.
     pub async fn create_api_keys_table(&self, table: &str) -> Result<(), OpenError> {
         let creating = async {
-            let mut link = self.writes.take(false).await?;
-            link.execute(&create_table(table)).await.map_err(PoolError::Failed)
+            let mut connection = self.writes.take(false).await?;
+            connection.execute(&create_table(table)).await.map_err(PoolError::Failed)
         };
         creating.await.map_err(|error: PoolError| self.open_error(error))
     }

@@ -6,7 +6,7 @@ use mysql_async::Error;
 
 use crate::database::Database;
 use crate::pool::PoolError;
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 
 impl Database {
     /// Returns notes about writes that the schema permits and the database would refuse, for example because the account lacks
@@ -19,13 +19,13 @@ impl Database {
         if probes.is_empty() {
             return Ok(Vec::new());
         }
-        let mut link = self.writes.take(false).await?;
+        let mut connection = self.writes.take(false).await?;
         let mut notes = Vec::new();
         for probe in probes {
-            let Some(cause) = refusal(&mut link, &probe.sql).await? else { continue };
+            let Some(cause) = refusal(&mut connection, &probe.sql).await? else { continue };
             let mut refused = Vec::new();
             for (field, sql) in &probe.fields {
-                if refusal(&mut link, sql).await?.is_some() {
+                if refusal(&mut connection, sql).await?.is_some() {
                     refused.push(field.as_str());
                 }
             }
@@ -36,8 +36,8 @@ impl Database {
 }
 
 /// Returns the reason why the database refuses a statement, which it decides when it prepares the statement.
-async fn refusal(link: &mut Link, sql: &str) -> Result<Option<String>, PoolError> {
-    match link.prepare(sql).await {
+async fn refusal(connection: &mut Connection, sql: &str) -> Result<Option<String>, PoolError> {
+    match connection.prepare(sql).await {
         Ok(()) => Ok(None),
         Err(Error::Server(cause)) => Ok(Some(cause.message)),
         Err(error) => Err(PoolError::Failed(error)),
