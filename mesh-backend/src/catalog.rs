@@ -1,7 +1,7 @@
 //! What back ends find out about tables in the same way: time forms of columns, and indexes.
 
 use mesh_schema::{Column, FieldType, Table, TableName, TimeForm};
-use sea_query::{Expr, ExprTrait as _, Query, SelectStatement, TableRef};
+use sea_query::{Expr, ExprTrait as _, Query, QueryBuilder, TableRef};
 
 /// The largest number that is interpreted as seconds, in the year 5138. As milliseconds it is in 1973.
 const MAX_SECONDS: f64 = 100_000_000_000.0;
@@ -42,13 +42,13 @@ pub fn undeclared_times<'t>(
 
 /// Returns the statement that reads a few values of a column as texts of a type. The inner limit bounds the read of a column of
 /// NULLs.
-pub fn sample(table: TableRef, column: &Column, text: &'static str) -> SelectStatement {
+pub fn sample<B: QueryBuilder + Default>(table: TableRef, column: &Column, text: &'static str) -> String {
     let value = || Expr::col(("s", "v"));
     let cell = Expr::col(("t", column.name.clone()));
     let first = Query::select().expr_as(cell, "v").from_as(table, "t").limit(1_000).take();
     let mut select = Query::select();
     select.expr(value().cast_as(text)).from_subquery(first, "s").and_where(value().is_not_null()).limit(25);
-    select
+    select.to_string(B::default())
 }
 
 /// Sets the time form of a column to the most frequent one of its values, or adds a note that it is unknown.

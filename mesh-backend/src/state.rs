@@ -47,18 +47,18 @@ pub struct StateStatements {
     pub mark: &'static str,
     /// Selects the mark and locks it, so that it is raised after the end of the transaction.
     pub lock_mark: &'static str,
-    /// Raises the mark to a time unless another server than the one with a name runs. The first statement raises it, when
-    /// insertions that have read the previous mark are complete; the last one returns the previous mark.
+    /// Raises the mark, unless another server runs. The values are a time and the name of this server. The first statement raises
+    /// it, when insertions that have read the previous mark are complete; the last one returns the previous mark.
     pub claim: &'static [Step],
     /// Selects the nonces with timestamps after a time and up to another one.
     pub claimed: &'static str,
-    /// Inserts a nonce whose timestamp is after the mark: the session, the nonce, its time and the time until which it is in use,
-    /// unless it is in use at another time. The last statement inserts it.
+    /// Inserts a nonce that is not in use, if its timestamp is after the mark. The values are the session, the nonce, its timestamp,
+    /// the time until which it is in use, and the time now. The last statement inserts it.
     pub insert_nonce: &'static [Step],
-    /// Counts an attempt for a key with a number of milliseconds for each attempt, if those of the last 60,000 ms leave room for
-    /// one more. The last statement but one counts it, and the last one returns the milliseconds until another is possible.
+    /// Counts an attempt, if those of the last 60,000 ms leave room for one more. The values are a key and the milliseconds that an
+    /// attempt takes of them. The last statement but one counts it; the last one returns the milliseconds until another is possible.
     pub count_attempt: &'static [Step],
-    /// Reverts this.
+    /// Reverts an attempt of the same values.
     pub undo_attempt: Step,
 }
 

@@ -65,8 +65,8 @@ impl Backend for Database {
 
     fn create_api_keys_table<'a>(&'a self, table: &'a str) -> Opening<'a, ()> {
         self.opening(async move {
-            let mut link = self.writes.take(false).await?;
-            Ok(link.execute(&api_keys::create_table(table)).await.map_err(PoolError::Failed)?)
+            let mut connection = self.writes.take(false).await?;
+            Ok(connection.execute(&api_keys::create_table(table)).await.map_err(PoolError::Failed)?)
         })
     }
 
@@ -81,7 +81,7 @@ impl Backend for Database {
     fn ping(&self) -> Opening<'_, ()> {
         self.opening(async {
             match self.pool.take(false).await {
-                Ok(mut link) => Ok(link.execute("DO 1").await.map_err(PoolError::Failed)?),
+                Ok(mut connection) => Ok(connection.execute("DO 1").await.map_err(PoolError::Failed)?),
                 Err(PoolError::Exhausted) => Ok(()),
                 Err(error) => Err(error.into()),
             }
@@ -95,8 +95,8 @@ impl Backend for Database {
     fn query_plan<'a>(&'a self, plan: &'a Plan) -> Examining<'a, Vec<(String, Vec<String>)>> {
         Box::pin(async move {
             let statement = self.statements.of_plan(plan);
-            let mut link = self.pool.take(false).await?;
-            let rows = read::explain(&mut link, plan, &statement).await?;
+            let mut connection = self.pool.take(false).await?;
+            let rows = read::explain(&mut connection, plan, &statement).await?;
             Ok(vec![(statement.statement.to_string(), read::steps(&rows))])
         })
     }
@@ -105,8 +105,8 @@ impl Backend for Database {
         Box::pin(async move {
             let statement = self.statements.of_plan(plan);
             let sorted = async || {
-                let mut link = self.pool.take(false).await?;
-                Ok(Some(read::sorted_rows(&read::explain(&mut link, plan, &statement).await?)))
+                let mut connection = self.pool.take(false).await?;
+                Ok(Some(read::sorted_rows(&read::explain(&mut connection, plan, &statement).await?)))
             };
             self.sort_bound.check(plan, sorted).await
         })
@@ -114,8 +114,8 @@ impl Backend for Database {
 
     fn has_index<'a>(&'a self, table: &'a TableName, columns: &'a [String]) -> Examining<'a, Option<bool>> {
         Box::pin(async move {
-            let mut link = self.pool.take(false).await?;
-            Ok(catalog::has_index(&mut link, table, columns).await.map_err(PoolError::Failed)?)
+            let mut connection = self.pool.take(false).await?;
+            Ok(catalog::has_index(&mut connection, table, columns).await.map_err(PoolError::Failed)?)
         })
     }
 }

@@ -19,22 +19,22 @@ pub(crate) use self::indexes::has_index;
 use self::keys::Keys;
 pub(crate) use self::keys::PRIMARY;
 use crate::cells::{integer, optional_text, text};
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::state::layout;
 
 /// Reads the tables of the database of a connection, and returns them with notes for the log. `times` names tables and
 /// columns that hold times although their types do not show it.
 pub(super) async fn read(
-    link: &mut Link,
+    connection: &mut Connection,
     times: &[(String, String)],
 ) -> Result<(Catalog, Vec<String>), Error> {
     let mut notes = Vec::new();
-    let mut columns = columns(link, &mut notes).await?;
-    let mut keys = Keys::read(link).await?;
-    let computed = computed_views(link).await?;
-    let provided = tables_with_insert_triggers(link).await?;
+    let mut columns = columns(connection, &mut notes).await?;
+    let mut keys = Keys::read(connection).await?;
+    let computed = computed_views(connection).await?;
+    let provided = tables_with_insert_triggers(connection).await?;
     let mut tables = Vec::new();
-    for row in link.query(TABLES, &[]).await? {
+    for row in connection.query(TABLES, &[]).await? {
         let (name, kind, comment) = (text(&row, 0), text(&row, 1), optional_text(&row, 2));
         if layout::TABLES.contains(&name.as_str()) {
             continue;
@@ -54,10 +54,10 @@ pub(super) async fn read(
         keys.move_to(&mut table);
         tables.push(table);
     }
-    watched::mark(link, &mut tables, &mut notes).await?;
+    watched::mark(connection, &mut tables, &mut notes).await?;
     for (table, column) in undeclared_times(&mut tables, times) {
-        let sql = sample(table.name.clone().into_table_ref(), column, "CHAR").to_string(MysqlQueryBuilder);
-        let rows = link.query(&sql, &[]).await?;
+        let sql = sample::<MysqlQueryBuilder>(table.name.clone().into_table_ref(), column, "CHAR");
+        let rows = connection.query(&sql, &[]).await?;
         set_time_form(column, &table, rows.iter().map(|row| text(row, 0)), &mut notes);
     }
     Ok((Catalog { tables }, notes))
@@ -67,26 +67,29 @@ const TABLES: &str = "SELECT TABLE_NAME, TABLE_TYPE, TABLE_COMMENT FROM informat
     WHERE TABLE_SCHEMA = DATABASE() AND TABLE_TYPE <> 'SEQUENCE' ORDER BY TABLE_NAME";
 
 /// Returns the views that cannot be written.
-async fn computed_views(link: &mut Link) -> Result<HashSet<String>, Error> {
+async fn computed_views(connection: &mut Connection) -> Result<HashSet<String>, Error> {
     let sql = "SELECT TABLE_NAME FROM information_schema.VIEWS WHERE TABLE_SCHEMA = DATABASE() AND IS_UPDATABLE = 'NO'";
-    Ok(link.query(sql, &[]).await?.iter().map(|row| text(row, 0)).collect())
+    Ok(connection.query(sql, &[]).await?.iter().map(|row| text(row, 0)).collect())
 }
 
 /// Returns the tables with a trigger that runs before an insert, and may provide values.
-async fn tables_with_insert_triggers(link: &mut Link) -> Result<HashSet<String>, Error> {
+async fn tables_with_insert_triggers(connection: &mut Connection) -> Result<HashSet<String>, Error> {
     let sql = "SELECT EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA = DATABASE() \
                AND EVENT_MANIPULATION = 'INSERT' AND ACTION_TIMING = 'BEFORE'";
-    Ok(link.query(sql, &[]).await?.iter().map(|row| text(row, 0)).collect())
+    Ok(connection.query(sql, &[]).await?.iter().map(|row| text(row, 0)).collect())
 }
 
 /// Returns the columns of each table, in their order.
-async fn columns(link: &mut Link, notes: &mut Vec<String>) -> Result<HashMap<String, Vec<Column>>, Error> {
-    let documents = documents(link).await?;
+async fn columns(
+    connection: &mut Connection,
+    notes: &mut Vec<String>,
+) -> Result<HashMap<String, Vec<Column>>, Error> {
+    let documents = documents(connection).await?;
     let sql = "SELECT TABLE_NAME, COLUMN_NAME, DATA_TYPE, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, \
                  COLUMN_COMMENT, COLLATION_NAME, CHARACTER_MAXIMUM_LENGTH, NUMERIC_PRECISION, NUMERIC_SCALE \
                FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() ORDER BY TABLE_NAME, ORDINAL_POSITION";
     let mut columns: HashMap<String, Vec<Column>> = HashMap::new();
-    for row in link.query(sql, &[]).await? {
+    for row in connection.query(sql, &[]).await? {
         let (table, name) = (text(&row, 0), text(&row, 1));
         let is_document = documents.contains(&(table.clone(), name.clone()));
         let Some((ty, native)) = types::column_type(&row, is_document) else {
@@ -116,9 +119,9 @@ fn column(row: &Row, name: String, ty: mesh_schema::FieldType, native: mesh_sche
 }
 
 /// Returns the columns of MariaDB that are declared as JSON: text columns with a check that the text is JSON.
-async fn documents(link: &mut Link) -> Result<HashSet<(String, String)>, Error> {
+async fn documents(connection: &mut Connection) -> Result<HashSet<(String, String)>, Error> {
     let mut documents = HashSet::new();
-    for (table, Constraint { name, columns }, clause) in keys::checks(link).await? {
+    for (table, Constraint { name, columns }, clause) in keys::checks(connection).await? {
         let is_document = clause.trim_matches(['(', ')']).starts_with("json_valid(");
         if is_document && columns.len() == 1 {
             documents.insert((table, columns.into_iter().next().unwrap_or(name)));

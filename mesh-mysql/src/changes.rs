@@ -69,9 +69,9 @@ fn has_changed(last: &Times, times: &Times) -> bool {
 }
 
 async fn times(pool: &Arc<Pool>) -> Result<Times, PoolError> {
-    let mut link = pool.take(false).await?;
+    let mut connection = pool.take(false).await?;
     let mut times = Times::default();
-    for row in link.query(TIMES, &[]).await? {
+    for row in connection.query(TIMES, &[]).await? {
         times.read_at = integer(&row, 2).unwrap_or_default();
         let table = text(&row, 0);
         if !layout::TABLES.contains(&table.as_str()) {

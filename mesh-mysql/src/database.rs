@@ -78,8 +78,8 @@ impl Database {
     /// The database cannot be read.
     pub async fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
         let reading = async {
-            let mut link = self.pool.take(false).await?;
-            let (catalog, notes) = catalog::read(&mut link, times).await?;
+            let mut connection = self.pool.take(false).await?;
+            let (catalog, notes) = catalog::read(&mut connection, times).await?;
             Ok(Contents { catalog, notes })
         };
         reading.await.map_err(|error: PoolError| self.open_error(error))

@@ -1,8 +1,8 @@
 //! A bounded pool of connections. A statement uses a connection exclusively while it runs.
 
 pub(crate) mod connect_url;
+pub(crate) mod connection;
 pub(crate) mod hosts;
-pub(crate) mod link;
 mod row_size;
 pub(crate) mod statements;
 
@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 use self::connect_url::ConnectUrl;
-use self::link::Link;
+use self::connection::Connection;
 use self::statements::{Statements, server_bytes};
 use crate::settings::Settings;
 
@@ -73,7 +73,7 @@ pub(crate) struct Pool {
     init: Vec<String>,
     slots: Arc<Semaphore>,
     waits: WaitCounter,
-    idle: Arc<IdleConnections<Link>>,
+    idle: Arc<IdleConnections<Connection>>,
     /// The memory of the database for the plans of statements that run, in units.
     planning: Semaphore,
     /// The statements that came before on a connection.
@@ -229,36 +229,36 @@ impl Pool {
                 slot.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
             }
         };
-        let link = match self.take_idle(fresh) {
-            Some(link) => link,
+        let connection = match self.take_idle(fresh) {
+            Some(connection) => connection,
             None => Box::pin(self.connect_or_wait()).await?,
         };
-        Ok(Lease { link: Some(link), pool: Arc::clone(self), slot: Some(slot) })
+        Ok(Lease { connection: Some(connection), pool: Arc::clone(self), slot: Some(slot) })
     }
 
     /// Opens a connection that needs no slot, for work whose duration depends on a client.
     pub(crate) async fn take_extra(self: &Arc<Self>) -> Result<Lease, PoolError> {
-        Ok(Lease { link: Some(self.connect().await?), pool: Arc::clone(self), slot: None })
+        Ok(Lease { connection: Some(self.connect().await?), pool: Arc::clone(self), slot: None })
     }
 
     /// Returns an idle connection. `fresh` closes all that are idle.
-    fn take_idle(&self, fresh: bool) -> Option<Link> {
+    fn take_idle(&self, fresh: bool) -> Option<Connection> {
         std::iter::from_fn(|| self.idle.take()).find(|_| !fresh)
     }
 
     /// Opens a connection. If the server accepts no more connections, or none of several servers can be reached, waits
     /// until that has changed or until a connection of the pool is idle, for as long as the settings allow.
-    async fn connect_or_wait(&self) -> Result<Link, PoolError> {
+    async fn connect_or_wait(&self) -> Result<Connection, PoolError> {
         let start = Instant::now();
         loop {
             match self.connect().await {
                 Err(error) if self.is_temporary(&error) && start.elapsed() < self.settings.wait => {}
-                link => return link,
+                connection => return connection,
             }
             tokio::time::sleep(ROOM_INTERVAL).await;
-            if let Some(link) = self.take_idle(false) {
+            if let Some(connection) = self.take_idle(false) {
                 self.waits.record(start.elapsed());
-                return Ok(link);
+                return Ok(connection);
             }
         }
     }
@@ -270,10 +270,10 @@ impl Pool {
     }
 
     /// Opens a connection outside of the pool.
-    pub(crate) async fn connect(&self) -> Result<Link, PoolError> {
+    pub(crate) async fn connect(&self) -> Result<Connection, PoolError> {
         let opened = self.target.hosts.open(self.purpose, &self.init).await;
         let statements = || Statements::new(self.settings.statements, &self.repeats);
-        opened.map(|(host, conn)| Link::new(conn, host, statements()))
+        opened.map(|(host, conn)| Connection::new(conn, host, statements()))
     }
 
     /// Ends the running statement of a connection.
@@ -334,48 +334,48 @@ fn init(settings: &Settings, purpose: Purpose, is_in_cluster: bool) -> Vec<Strin
 /// because its client has disconnected, the statement is ended and the connection closed. A connection with an open
 /// transaction is closed, too.
 pub(crate) struct Lease {
-    link: Option<Link>,
+    connection: Option<Connection>,
     pool: Arc<Pool>,
     slot: Option<OwnedSemaphorePermit>,
 }
 
 impl std::ops::Deref for Lease {
-    type Target = Link;
+    type Target = Connection;
 
     #[expect(clippy::expect_used, reason = "the connection is taken on drop only")]
-    fn deref(&self) -> &Link {
-        self.link.as_ref().expect("a lease has a connection")
+    fn deref(&self) -> &Connection {
+        self.connection.as_ref().expect("a lease has a connection")
     }
 }
 
 impl std::ops::DerefMut for Lease {
     #[expect(clippy::expect_used, reason = "the connection is taken on drop only")]
-    fn deref_mut(&mut self) -> &mut Link {
-        self.link.as_mut().expect("a lease has a connection")
+    fn deref_mut(&mut self) -> &mut Connection {
+        self.connection.as_mut().expect("a lease has a connection")
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(link) = self.link.take() else { return };
-        if link.is_free() {
+        let Some(connection) = self.connection.take() else { return };
+        if connection.is_free() {
             if self.slot.is_some() {
-                self.pool.idle.add(link);
+                self.pool.idle.add(connection);
             }
             return;
         }
         let Ok(runtime) = Handle::try_current() else { return };
-        let (pool, slot, is_running) = (Arc::clone(&self.pool), self.slot.take(), link.is_running());
+        let (pool, slot, is_running) = (Arc::clone(&self.pool), self.slot.take(), connection.is_running());
         runtime.spawn(async move {
             if is_running {
                 // The statement may have ended in the meantime. The connection is not used again, because the command could
                 // then end its next statement.
-                let killed = tokio::time::timeout(KILL_TIMEOUT, pool.kill_query(link.address())).await;
+                let killed = tokio::time::timeout(KILL_TIMEOUT, pool.kill_query(connection.address())).await;
                 if let Ok(Err(error)) = killed {
                     tracing::debug!("a statement could not be ended: {error}");
                 }
             }
-            drop(link);
+            drop(connection);
             drop(slot);
         });
     }

@@ -13,7 +13,7 @@ use mysql_async::{Error, Row};
 
 use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::pool::{Pool, PoolError, code, is_one_of};
 
 /// Errors of statements that may succeed later. The reply of a write loses a deadlock if another server of the cluster commits.
@@ -74,12 +74,12 @@ pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
 
 /// Returns the rows of the query plan of a plan's statement.
 pub(crate) async fn explain(
-    link: &mut Link,
+    connection: &mut Connection,
     plan: &Plan,
     statement: &ReadStatement,
 ) -> Result<Vec<Row>, PoolError> {
     let sql = mysql::explain(&statement.statement);
-    Ok(link.query(&sql, &params(plan, statement)).await?)
+    Ok(connection.query(&sql, &params(plan, statement)).await?)
 }
 
 /// Returns a query plan as text, one line for each step.

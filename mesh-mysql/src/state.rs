@@ -84,10 +84,10 @@ const DELETE_ENDED_SERVERS: &str = "DELETE FROM mesh_server WHERE seen < NOW(3) 
 /// Opens the state that all servers of a database share, and creates its tables if they are missing. At most `queries` persisted
 /// queries are kept, with texts of at most 32 MiB; the oldest are deleted.
 pub(crate) async fn open(database: &Database, queries: usize) -> Result<State, BoxError> {
-    let mut link = database.writes.take(false).await?;
-    layout::migrate(&mut link).await?;
-    link.execute(DELETE_ENDED_SERVERS).await?;
-    drop(link);
+    let mut connection = database.writes.take(false).await?;
+    layout::migrate(&mut connection).await?;
+    connection.execute(DELETE_ENDED_SERVERS).await?;
+    drop(connection);
     let tables = || database.writable_tables();
     Ok(State::open(tables(), tables(), &STATEMENTS, queries).await?)
 }

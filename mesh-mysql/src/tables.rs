@@ -50,21 +50,21 @@ impl Tables for ServerTables {
     ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, Failure<TableError>>> {
         Box::pin(async move {
             let taken = self.writes.take(fresh).await;
-            let mut link = taken.map_err(|error| Failure::Final(table_error(error)))?;
+            let mut connection = taken.map_err(|error| Failure::Final(table_error(error)))?;
             let running = async {
-                link.begin("START TRANSACTION").await?;
+                connection.begin("START TRANSACTION").await?;
                 let mut all = Vec::new();
                 for (sql, params) in statements {
-                    let Ran { rows, count } = link.write(sql, params).await?;
+                    let Ran { rows, count } = connection.write(sql, params).await?;
                     all.push(Ran { rows: rows.iter().map(DriverCells::values).collect(), count });
                 }
-                link.end("COMMIT").await?;
+                connection.end("COMMIT").await?;
                 Ok(all)
             };
             let ran: Result<_, Error> = running.await;
-            if ran.is_err() && !link.is_running() {
+            if ran.is_err() && !connection.is_running() {
                 // If this fails, the connection is closed with its transaction.
-                let _ = link.end("ROLLBACK").await;
+                let _ = connection.end("ROLLBACK").await;
             }
             ran.map_err(|error| retry(&error).failure(table_error(PoolError::Failed(error))))
         })

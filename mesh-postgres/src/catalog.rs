@@ -135,8 +135,8 @@ pub(super) async fn read(
     }
     row_security(link, &ids, &mut notes).await?;
     for (table, column) in undeclared_times(&mut tables, times) {
-        let table_ref = sql::table_ref(&sql::qualified(&table, default));
-        let sql = sample(table_ref, column, "text").to_string(PostgresQueryBuilder);
+        let qualified = sql::table_ref(&sql::qualified(&table, default));
+        let sql = sample::<PostgresQueryBuilder>(qualified, column, "text");
         let rows = link.query_once(&sql, &[]).await?;
         set_time_form(column, &table, rows.iter().map(|row| row.get(0)), &mut notes);
     }

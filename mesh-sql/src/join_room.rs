@@ -52,12 +52,12 @@ impl JoinRoom {
 }
 
 /// Returns the number of tables that the rows of a node and their conditions read, without nested relations.
-pub(super) fn tables(node: &Node) -> usize {
+fn tables(node: &Node) -> usize {
     1 + node.related.iter().map(|related| junctions(&related.link) + tables(&related.node)).sum::<usize>()
 }
 
 /// Returns the number of tables that a relation of its parents reads.
-pub(super) fn tables_of_join(join: &Join) -> usize {
+fn tables_of_join(join: &Join) -> usize {
     junctions(&join.link) + tables(&join.node)
 }
 

@@ -16,8 +16,6 @@ pub struct ReadStatement<P> {
     pub levels: usize,
     /// The layout of the root node and its joins.
     pub layout: Layout,
-    /// The number of tables that the database plans for the statement. A table counts once for each place that reads it.
-    pub tables: usize,
     /// Whether the form of the statement depends on a value of a cursor or a parameter, not only on its type.
     pub(crate) depends_on_values: bool,
 }

@@ -12,7 +12,7 @@ use sea_query::{Expr, Query, SelectStatement, WithClause};
 use crate::class::Class;
 use crate::custom::count_rows;
 use crate::dialect::{Dialect, Operands, ParamsOf};
-use crate::join_room::{JoinRoom, tables, tables_of_join};
+use crate::join_room::JoinRoom;
 use crate::layout::{Layout, ReadStatement};
 use crate::order::SortTerm;
 use crate::param::{self, Param};
@@ -115,8 +115,6 @@ pub(crate) struct Level<R> {
     pub(crate) parts: Vec<String>,
     pub(crate) has_children: bool,
     room: JoinRoom,
-    /// The number of tables that its statement reads, without those of its parents.
-    pub(crate) tables: usize,
     /// The columns that the response needs: number, expression and type.
     pub(crate) shown: Vec<(usize, Expr, &'static str)>,
 }
@@ -180,12 +178,12 @@ pub(crate) fn lower<D: LevelDialect>(plan: &Plan, dialect: D) -> ReadStatement<P
     if plan.node().page.as_ref().is_some_and(|page| page.total) {
         layout.total = Some(lowering.total(plan.node()));
     }
-    let (levels, tables) = (lowering.levels.len(), lowering.tables());
+    let levels = lowering.levels.len();
     let (statement, indexes) = render::statement::<D>(&dialect, &lowering.params, lowering.levels);
     render::resolve_indexes(&mut layout, &indexes);
     let mut values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs());
     let depends_on_values = values.any(|value| !D::Class::is_storable(value));
-    ReadStatement { statement, levels, layout, tables, depends_on_values }
+    ReadStatement { statement, levels, layout, depends_on_values }
 }
 
 impl<'p, D: LevelDialect> Lowering<'p, D> {
@@ -287,28 +285,14 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     ) -> usize {
         let room =
             if D::REPEATS_LEVELS { JoinRoom::of_repeated(node, &D::may_join) } else { JoinRoom::default() };
-        let (parts, tables, shown) = (vec![alias.to_owned()], tables(node), Vec::new());
-        self.levels.push(Level { select, rows, parent, parts, has_children: false, room, tables, shown });
+        let (parts, shown) = (vec![alias.to_owned()], Vec::new());
+        self.levels.push(Level { select, rows, parent, parts, has_children: false, room, shown });
         self.levels.len() - 1
     }
 
     /// Takes the room for a record in a level. Returns whether there was enough.
     fn has_room(&mut self, level: usize, join: &Join) -> bool {
-        self.levels.get_mut(level).is_some_and(|level| {
-            let has_room = level.room.take(join);
-            level.tables += if has_room { tables_of_join(join) } else { 0 };
-            has_room
-        })
-    }
-
-    /// Returns the number of tables that the statement of all levels reads.
-    fn tables(&self) -> usize {
-        let mut all: Vec<usize> = Vec::with_capacity(self.levels.len());
-        for level in &self.levels {
-            let parents = level.parent.filter(|_| D::REPEATS_LEVELS).and_then(|parent| all.get(parent));
-            all.push(level.tables + parents.copied().unwrap_or_default());
-        }
-        all.iter().sum()
+        self.levels.get_mut(level).is_some_and(|level| level.room.take(join))
     }
 
     /// Adds a level with the number of all rows of the root. Returns the level and the number of its column.

@@ -6,23 +6,23 @@ use mysql_async::Error;
 
 use super::param;
 use crate::cells::{integer, optional_text, text};
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 
 /// Returns whether an index of a table begins with these columns in any order; `None` for a view.
 pub(crate) async fn has_index(
-    link: &mut Link,
+    connection: &mut Connection,
     table: &TableName,
     columns: &[String],
 ) -> Result<Option<bool>, Error> {
     let kind =
         "SELECT TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ?";
-    let kinds = link.query(kind, &[param(&table.name)]).await?;
+    let kinds = connection.query(kind, &[param(&table.name)]).await?;
     if kinds.first().is_none_or(|row| text(row, 0) == "VIEW") {
         return Ok(None);
     }
     let sql = "SELECT SEQ_IN_INDEX, COLUMN_NAME FROM information_schema.STATISTICS \
                WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = ? ORDER BY INDEX_NAME, SEQ_IN_INDEX";
-    let rows = link.query(sql, &[param(&table.name)]).await?;
+    let rows = connection.query(sql, &[param(&table.name)]).await?;
     let parts = rows.iter().map(|row| {
         let place = integer(row, 0).and_then(|place| usize::try_from(place).ok());
         (place.unwrap_or_default(), optional_text(row, 1))

@@ -7,7 +7,7 @@ use mesh_sql::text;
 use mysql_async::Error;
 
 use crate::cells::{integer, optional_text, text as cell};
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 
 /// The name of the index of a primary key.
 pub(crate) const PRIMARY: &str = "PRIMARY";
@@ -22,11 +22,11 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    pub(super) async fn read(link: &mut Link) -> Result<Self, Error> {
+    pub(super) async fn read(connection: &mut Connection) -> Result<Self, Error> {
         let mut keys = Self::default();
         let sql = "SELECT TABLE_NAME, INDEX_NAME, COLUMN_NAME, SUB_PART FROM information_schema.STATISTICS \
                    WHERE TABLE_SCHEMA = DATABASE() AND NON_UNIQUE = 0 ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX";
-        for row in link.query(sql, &[]).await? {
+        for row in connection.query(sql, &[]).await? {
             let (name, column) = (cell(&row, 1), optional_text(&row, 2));
             let is_whole = column.is_some() && integer(&row, 3).is_none();
             let indexes = keys.unique.entry(cell(&row, 0)).or_default();
@@ -43,7 +43,7 @@ impl Keys {
                    FROM information_schema.KEY_COLUMN_USAGE \
                    WHERE TABLE_SCHEMA = DATABASE() AND REFERENCED_TABLE_NAME IS NOT NULL \
                    ORDER BY TABLE_NAME, CONSTRAINT_NAME, ORDINAL_POSITION";
-        for row in link.query(sql, &[]).await? {
+        for row in connection.query(sql, &[]).await? {
             let (name, column, target) = (cell(&row, 1), cell(&row, 2), cell(&row, 4));
             let foreign = keys.foreign.entry(cell(&row, 0)).or_default();
             match foreign.last_mut() {
@@ -62,7 +62,7 @@ impl Keys {
                 )),
             }
         }
-        for (table, check, _) in checks(link).await? {
+        for (table, check, _) in checks(connection).await? {
             keys.checks.entry(table).or_default().push(check);
         }
         Ok(keys)
@@ -99,10 +99,10 @@ impl Keys {
 
 /// Returns the check constraints of tables: the table, the constraint with the names in its condition, and the
 /// condition.
-pub(super) async fn checks(link: &mut Link) -> Result<Vec<(String, Constraint, String)>, Error> {
+pub(super) async fn checks(connection: &mut Connection) -> Result<Vec<(String, Constraint, String)>, Error> {
     let sql = "SELECT TABLE_NAME, CONSTRAINT_NAME, CHECK_CLAUSE FROM information_schema.CHECK_CONSTRAINTS \
                WHERE CONSTRAINT_SCHEMA = DATABASE()";
-    let rows = link.query(sql, &[]).await?;
+    let rows = connection.query(sql, &[]).await?;
     let checks = rows.iter().map(|row| {
         let clause = cell(row, 2);
         let columns = text::names(&text::tokens(&clause)).into_iter().map(str::to_owned).collect();

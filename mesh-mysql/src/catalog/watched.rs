@@ -8,7 +8,7 @@ use mysql_async::Error;
 
 use crate::cells::text;
 use crate::changes::ENGINES;
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 
 /// Returns the tables and views with their storage engines and definitions. A definition is empty if the account may not see
 /// it.
@@ -19,15 +19,15 @@ const TABLES: &str = "SELECT t.TABLE_NAME, t.ENGINE, v.VIEW_DEFINITION FROM info
 /// Marks the tables of other storage engines than those that record commits, and the views that read such tables or tables of
 /// another database.
 pub(super) async fn mark(
-    link: &mut Link,
+    connection: &mut Connection,
     tables: &mut [Table],
     notes: &mut Vec<String>,
 ) -> Result<(), Error> {
-    let database = link.query("SELECT DATABASE()", &[]).await?;
+    let database = connection.query("SELECT DATABASE()", &[]).await?;
     let database = database.first().map(|row| text(row, 0)).unwrap_or_default();
     let mut unwatched = HashSet::new();
     let mut views = Vec::new();
-    for row in link.query(TABLES, &[]).await? {
+    for row in connection.query(TABLES, &[]).await? {
         let (name, engine, definition) = (text(&row, 0), text(&row, 1), text(&row, 2));
         if engine.is_empty() {
             views.push((name, definition));

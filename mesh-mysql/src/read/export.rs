@@ -12,17 +12,17 @@ use crate::pool::{Pool, PoolError};
 
 /// Exports a plan in one transaction, so that all rows belong to one snapshot, on a connection outside of the pool.
 pub(crate) async fn run(pool: &Arc<Pool>, plan: &Plan, export: Export) -> Result<u64, ResolveError> {
-    let mut link = pool.take_extra().await?;
+    let mut connection = pool.take_extra().await?;
     let failed = |error| failed(PoolError::Failed(error), plan);
-    link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.map_err(failed)?;
-    link.begin("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await.map_err(failed)?;
+    connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.map_err(failed)?;
+    connection.begin("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await.map_err(failed)?;
     // The deadline of the request ends the export, which may take longer than a read.
-    link.execute("SET SESSION max_statement_time = 0").await.map_err(failed)?;
+    connection.execute("SET SESSION max_statement_time = 0").await.map_err(failed)?;
     let mut parts = ExportParts::new(plan, export);
     let first = ReadStatement::from_plan(plan);
     if first.levels <= 1 {
         let values = params(plan, &first);
-        let mut rows = link.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
+        let mut rows = connection.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
         loop {
             let part = rows.next(PART).await.map_err(failed)?;
             let is_last = part.len() < PART;
@@ -34,11 +34,11 @@ pub(crate) async fn run(pool: &Arc<Pool>, plan: &Plan, export: Export) -> Result
     } else {
         while let Some(page) = parts.next_plan() {
             let statement = ReadStatement::from_plan(&page);
-            let rows = link.query(&statement.statement.sql, &params(&page, &statement)).await;
+            let rows = connection.query(&statement.statement.sql, &params(&page, &statement)).await;
             parts.send::<DriverCells, _>(&page, &statement, rows.map_err(failed)?).await?;
         }
     }
     let records = parts.finish().await?;
-    link.end("COMMIT").await.map_err(failed)?;
+    connection.end("COMMIT").await.map_err(failed)?;
     Ok(records)
 }

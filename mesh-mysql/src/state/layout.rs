@@ -5,7 +5,7 @@
 
 use crate::cells::integer;
 use crate::error::{BoxError, NewerLayout};
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 
 /// The tables. They are not served.
 pub(crate) const TABLES: [&str; 7] = [
@@ -54,39 +54,40 @@ const UNLOCK: &str = "SELECT RELEASE_LOCK(CONCAT('mesh_layout.', DATABASE()))";
 ///
 /// # Errors
 /// [`NewerLayout`], or the database cannot be reached, or the account may not create the tables.
-pub(super) async fn migrate(link: &mut Link) -> Result<(), BoxError> {
-    if done(link).await? == MIGRATIONS.len() {
+pub(super) async fn migrate(connection: &mut Connection) -> Result<(), BoxError> {
+    if done(connection).await? == MIGRATIONS.len() {
         return Ok(());
     }
-    let locked = link.query(LOCK, &[]).await?;
+    let locked = connection.query(LOCK, &[]).await?;
     if locked.first().and_then(|row| integer(row, 0)) != Some(1) {
         return Err("another server has been creating the state tables for too long".into());
     }
-    let migrated = migrate_locked(link).await;
-    link.query(UNLOCK, &[]).await?;
+    let migrated = migrate_locked(connection).await;
+    connection.query(UNLOCK, &[]).await?;
     migrated
 }
 
-async fn migrate_locked(link: &mut Link) -> Result<(), BoxError> {
+async fn migrate_locked(connection: &mut Connection) -> Result<(), BoxError> {
     // Another server may have migrated in the meantime.
-    let done = done(link).await?;
+    let done = done(connection).await?;
     let missing: Vec<&str> = MIGRATIONS.iter().skip(done).copied().flatten().copied().collect();
     for statement in missing {
-        link.execute(statement).await?;
+        connection.execute(statement).await?;
     }
-    link.execute(CREATE_LAYOUT).await?;
+    connection.execute(CREATE_LAYOUT).await?;
     let minor = MIGRATIONS.len().saturating_sub(1);
-    link.execute(&format!("REPLACE INTO mesh_layout (one, major, minor) VALUES (1, {MAJOR}, {minor})"))
+    connection
+        .execute(&format!("REPLACE INTO mesh_layout (one, major, minor) VALUES (1, {MAJOR}, {minor})"))
         .await?;
     Ok(())
 }
 
 /// Returns the number of completed migrations.
-async fn done(link: &mut Link) -> Result<usize, BoxError> {
-    if link.query(HAS_LAYOUT, &[]).await?.is_empty() {
+async fn done(connection: &mut Connection) -> Result<usize, BoxError> {
+    if connection.query(HAS_LAYOUT, &[]).await?.is_empty() {
         return Ok(0);
     }
-    let rows = link.query(VERSION, &[]).await?;
+    let rows = connection.query(VERSION, &[]).await?;
     let Some(row) = rows.first() else { return Ok(0) };
     let (major, minor) = (integer(row, 0).unwrap_or(MAJOR), integer(row, 1).unwrap_or_default());
     if major > MAJOR {

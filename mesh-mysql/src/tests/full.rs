@@ -7,7 +7,7 @@ use mesh_tests::MariaDb;
 use tokio::task::JoinSet;
 
 use super::{BLOG, Served, until};
-use crate::pool::link::Link;
+use crate::pool::connection::Connection;
 use crate::{Backend as _, Database, Settings};
 
 /// Starts a server that accepts few connections of the account `app`.
@@ -22,10 +22,10 @@ fn small() -> Option<(MariaDb, String)> {
 }
 
 /// Takes connections until the database accepts no more.
-async fn fill(database: &Database) -> Vec<Link> {
+async fn fill(database: &Database) -> Vec<Connection> {
     let mut links = Vec::new();
-    while let Ok(link) = database.writes.connect().await {
-        links.push(link);
+    while let Ok(connection) = database.writes.connect().await {
+        links.push(connection);
     }
     assert!(!links.is_empty());
     links

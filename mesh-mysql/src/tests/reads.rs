@@ -51,8 +51,8 @@ async fn connections_for_reads_cannot_write() {
     let Some(server) = MariaDb::start() else { return };
     server.execute(BLOG);
     let served = Served::open(&server, &Settings::default()).await;
-    let mut link = served.database.pool.take(false).await.unwrap();
-    let written = link.execute("DELETE FROM comments").await;
+    let mut connection = served.database.pool.take(false).await.unwrap();
+    let written = connection.execute("DELETE FROM comments").await;
     assert!(
         written.is_err_and(|error| error.to_string().contains("1792")),
         "READ ONLY is the mode of the session"

@@ -8,8 +8,8 @@ use crate::{Database, Settings};
 /// Returns the cipher of a new connection, or the error.
 async fn cipher(url: &str) -> Result<String, String> {
     let database = Database::connect(url, &Settings::default()).await.map_err(|error| error.to_string())?;
-    let mut link = database.pool.take(false).await.unwrap();
-    let rows = link.query("SHOW STATUS LIKE 'Ssl_cipher'", &[]).await.unwrap();
+    let mut connection = database.pool.take(false).await.unwrap();
+    let rows = connection.query("SHOW STATUS LIKE 'Ssl_cipher'", &[]).await.unwrap();
     Ok(crate::cells::text(&rows[0], 1))
 }
 

@@ -26,7 +26,7 @@ pub struct MySqlEngine {
 
 /// A transaction on a connection.
 pub struct MySqlTransaction {
-    link: Lease,
+    connection: Lease,
     engine: MySqlEngine,
 }
 
@@ -34,7 +34,7 @@ impl Engine for MySqlEngine {
     type Transaction = MySqlTransaction;
 
     async fn take(&self, fresh: bool) -> Result<MySqlTransaction, ResolveError> {
-        Ok(MySqlTransaction { link: self.pool.take(fresh).await?, engine: self.clone() })
+        Ok(MySqlTransaction { connection: self.pool.take(fresh).await?, engine: self.clone() })
     }
 }
 
@@ -43,11 +43,11 @@ impl Transaction for MySqlTransaction {
     type Row = Row;
 
     async fn begin(&mut self) -> Result<(), Error> {
-        self.link.begin("START TRANSACTION").await
+        self.connection.begin("START TRANSACTION").await
     }
 
     async fn execute(&mut self, sql: &str) -> Result<(), Error> {
-        self.link.execute(sql).await
+        self.connection.execute(sql).await
     }
 
     async fn run(&mut self, statements: &[&Statement<Param>], id: &Key) -> (Vec<Ran<Row>>, Option<Error>) {
@@ -55,7 +55,7 @@ impl Transaction for MySqlTransaction {
         for statement in statements {
             let params: Vec<Value> =
                 statement.params.iter().map(|param| param.value_for_write(id).into_owned()).collect();
-            match self.link.write(&statement.sql, &params).await {
+            match self.connection.write(&statement.sql, &params).await {
                 Ok(ran) => all.push(ran),
                 Err(error) => return (all, Some(error)),
             }
@@ -64,12 +64,12 @@ impl Transaction for MySqlTransaction {
     }
 
     async fn commit(&mut self) -> Result<(), Error> {
-        self.link.end("COMMIT").await
+        self.connection.end("COMMIT").await
     }
 
     async fn rollback(&mut self) {
-        if !self.link.is_running() {
-            let _ = self.link.end("ROLLBACK").await;
+        if !self.connection.is_running() {
+            let _ = self.connection.end("ROLLBACK").await;
         }
     }
 
@@ -101,7 +101,7 @@ impl Transaction for MySqlTransaction {
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
         let read = self.engine.statements.of_plan(plan);
         if plan.related_sort_rows().is_some() {
-            let steps = read::explain(&mut self.link, plan, &read).await;
+            let steps = read::explain(&mut self.connection, plan, &read).await;
             let sorted = async || Ok(Some(read::sorted_rows(&steps?)));
             self.engine.sort_bound.check(plan, sorted).await.map_err(Failure::Final)?;
         }
@@ -143,7 +143,7 @@ impl MySqlTransaction {
     /// Returns the rows of a read.
     async fn fetch(&mut self, plan: &Plan, read: &ReadStatement) -> Result<LevelRows, Failure<ResolveError>> {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
-        let ran = self.link.run(&read.statement.sql, &params, budget).await;
+        let ran = self.connection.run(&read.statement.sql, &params, budget).await;
         let failed = |error| {
             let retry = match &error {
                 PoolError::Failed(cause) => Self::retry(cause),

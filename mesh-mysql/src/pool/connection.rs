@@ -14,7 +14,7 @@ use super::statements::Statements;
 use super::{PoolError, is_stale};
 
 /// A connection. At most one statement runs on it.
-pub(crate) struct Link {
+pub(crate) struct Connection {
     conn: Conn,
     /// The index of the server.
     host: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Link {
     statements: Statements,
 }
 
-impl Link {
+impl Connection {
     pub(super) fn new(conn: Conn, host: usize, statements: Statements) -> Self {
         let (mut open, end) = oneshot::channel();
         let runtime = Handle::current();
@@ -150,7 +150,7 @@ impl Link {
     }
 }
 
-impl IdleConnection for Link {
+impl IdleConnection for Connection {
     fn runtime(&self) -> Id {
         self.runtime
     }
