@@ -110,7 +110,7 @@ pub(crate) fn map_file(connection: &Connection, on: bool) -> rusqlite::Result<()
 
 impl Reader {
     pub(crate) fn open(path: &Path, mapped: bool) -> rusqlite::Result<Self> {
-        let mut connection = connect(path)?;
+        let connection = connect(path)?;
         // Threads cache the statements of plans.
         connection.set_prepared_statement_cache_capacity(0);
         connection.pragma_update(None, "query_only", true)?;
@@ -118,6 +118,11 @@ impl Reader {
         // whenever one changes. That takes a quarter of the work of a nested read.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         map_file(&connection, mapped)?;
+        Self::new(connection)
+    }
+
+    /// Adds an interrupt and the functions of plans to a connection.
+    pub(crate) fn new(mut connection: Connection) -> rusqlite::Result<Self> {
         let interrupt = Interrupt::new(&mut connection)?;
         add_functions(&connection, &interrupt)?;
         Ok(Self { connection, interrupt, sizes: TableSizes::default() })

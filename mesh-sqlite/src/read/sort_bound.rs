@@ -54,35 +54,30 @@ fn check_node(reader: &Reader, node: &Node, tree: &Statements, bound: u64) -> Re
 /// Checks the steps of a statement that sorts. For each row of the node, tables of related records without an index are
 /// scanned.
 fn check_steps(reader: &Reader, node: &Node, steps: &[String], bound: u64) -> Result<(), ResolveError> {
-    let (mut rows, mut related, mut through) = (1, 0u64, None);
-    let mut missing = None;
+    let (mut rows, mut related, mut through, mut missing) = (1, 0u64, None, None);
     for step in steps {
         let mut words = step.split(' ');
-        let (kind, Some(alias)) = (words.next(), words.next()) else { continue };
+        let (Some(kind), Some(alias)) = (words.next(), words.next()) else { continue };
         let found = find(node, alias);
-        if let Some(Scanned::Related(below, link)) = found {
-            through = Some((below, link));
-        }
-        match (kind, found) {
-            (Some("SCAN"), Some(Scanned::Rows)) => rows = reader.size(&node.table)?,
-            (Some("SEARCH"), Some(Scanned::Rows)) => {
+        through = found.or(through);
+        let (below, table) = match (kind, found, through) {
+            ("SCAN", Some((_, None)), _) => {
+                rows = reader.size(&node.table)?;
+                continue;
+            }
+            ("SEARCH", Some((_, None)), _) => {
                 if let Some(part) = range(step) {
                     rows = reader.size(&node.table)? / part;
                 }
+                continue;
             }
-            (Some("SCAN"), Some(Scanned::Related(below, _))) => {
-                related = related.saturating_add(reader.size(&below.table)?);
-                missing = Some(below);
-            }
+            ("SCAN", Some((below, Some(_))), _) => (below, &below.table),
             // The junction table of the related records in the step before.
-            (Some("SCAN"), None) => {
-                if let Some((below, Link::Through { table, .. })) = through {
-                    related = related.saturating_add(reader.size(table)?);
-                    missing = Some(below);
-                }
-            }
-            _ => {}
-        }
+            ("SCAN", None, Some((below, Some(Link::Through { table, .. })))) => (below, table),
+            _ => continue,
+        };
+        related = related.saturating_add(reader.size(table)?);
+        missing = Some(below);
     }
     let scanned = rows.saturating_mul(related.saturating_add(1));
     if scanned <= bound {
@@ -105,18 +100,9 @@ fn range(step: &str) -> Option<u64> {
     }
 }
 
-/// The target of an alias in a step.
-#[derive(Clone, Copy)]
-enum Scanned<'a> {
-    /// The rows of the node.
-    Rows,
-    /// Related records.
-    Related(&'a Node, &'a Link),
-}
-
-/// Finds the table of an alias: `t0` is the table of the node, and `t0_1` is the table of its related records with the
-/// number 1.
-fn find<'a>(node: &'a Node, alias: &str) -> Option<Scanned<'a>> {
+/// Finds the node of an alias, and how it is related to the node above: `t0` is the alias of the node itself, and `t0_1` the
+/// one of its related records with the number 1.
+fn find<'a>(node: &'a Node, alias: &str) -> Option<(&'a Node, Option<&'a Link>)> {
     let mut parts = alias.strip_prefix('t')?.split('_');
     parts.next()?.parse::<usize>().ok()?;
     let mut found = (node, None);
@@ -124,7 +110,7 @@ fn find<'a>(node: &'a Node, alias: &str) -> Option<Scanned<'a>> {
         let related = found.0.related.get(part.parse::<usize>().ok()?)?;
         found = (&related.node, Some(&related.link));
     }
-    Some(found.1.map_or(Scanned::Rows, |link| Scanned::Related(found.0, link)))
+    Some(found)
 }
 
 impl Reader {

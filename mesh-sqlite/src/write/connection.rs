@@ -10,11 +10,9 @@ use rusqlite::{Connection, OpenFlags, ffi};
 
 use crate::file::FileIdentity;
 use crate::file::journal_mode::switch_to_wal;
-use crate::functions::add_functions;
-use crate::pool::interrupt::{Budget, Interrupt};
+use crate::pool::interrupt::Budget;
 use crate::pool::{self, OPEN_TIMEOUT, Reader};
 use crate::read::failed;
-use crate::read::sort_bound::TableSizes;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
@@ -40,7 +38,7 @@ impl WriteConnection {
     pub(super) fn open(path: &Path, is_mapped: bool) -> rusqlite::Result<Self> {
         let mut file = FileIdentity::new(path);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(path, flags)?;
+        let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(OPEN_TIMEOUT)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "foreign_keys", true)?;
@@ -54,11 +52,9 @@ impl WriteConnection {
         if !mode.as_ref().is_ok_and(|mode| mode.eq_ignore_ascii_case("wal")) {
             tracing::warn!("the database could not be switched to WAL mode: reads wait for each commit");
         }
-        let interrupt = Interrupt::new(&mut connection)?;
-        add_functions(&connection, &interrupt)?;
         // This records the identity of the log, which exists since the mode was changed.
         file.is_current();
-        let reader = Reader { connection, interrupt, sizes: TableSizes::default() };
+        let reader = Reader::new(connection)?;
         let replies = LocalGenerations::bounded(REPLIES, REPLIES);
         Ok(Self { file, is_mapped, reader, replies, creates_many: true })
     }
