@@ -60,7 +60,7 @@ pub(crate) async fn run(
 }
 
 /// Returns the parameters of a plan's statement.
-pub(crate) fn params<'s>(plan: &Plan, statement: &'s ReadStatement) -> Vec<TextParam<'s>> {
+pub(crate) fn params<'s>(plan: &'s Plan, statement: &'s ReadStatement) -> Vec<TextParam<'s>> {
     statement.statement.params.iter().map(|param| TextParam(param.for_read(plan))).collect()
 }
 

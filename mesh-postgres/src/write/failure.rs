@@ -1,7 +1,7 @@
 //! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
 use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
-use mesh_plan::{Key, Mutation, ResolveError, Rule, Value, WriteError};
+use mesh_plan::{Mutation, ResolveError, Rule, Value, WriteError};
 use mesh_sql::postgres::{self, Conversion, Features};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
@@ -135,8 +135,7 @@ async fn refused_columns(link: &Link, mutation: &Mutation, features: &Features) 
         if link.begin().await.is_err() {
             break;
         }
-        let params: Vec<_> =
-            statement.params.iter().map(|it| TextParam(it.for_write(&Key::default()))).collect();
+        let params: Vec<_> = statement.params.iter().map(|it| TextParam(it.for_write(&[]))).collect();
         let converted = link.query_once(&statement.sql, &params).await;
         if link.end("ROLLBACK").await.is_err() {
             break;

@@ -159,8 +159,7 @@ impl Transaction for PostgresTransaction {
             return false;
         };
         let find = async || {
-            let params: Vec<_> =
-                find.params.iter().map(|param| TextParam(param.for_write(&Key::default()))).collect();
+            let params: Vec<_> = find.params.iter().map(|param| TextParam(param.for_write(&[]))).collect();
             link.query_once(&find.sql, &params).await.is_ok_and(|rows| !rows.is_empty())
         };
         if !find().await && (link.end("ROLLBACK").await.is_err() || !find().await) {
