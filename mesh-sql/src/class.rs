@@ -9,21 +9,21 @@ use mesh_plan::{CompareOp, Value};
 use mesh_schema::NativeType;
 use sea_query::Expr;
 
-/// The form in which a parameter is compared.
+/// The type in which a parameter is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// In the type that the database infers.
-    Bound,
-    /// In the type with this name, to which the value is cast.
-    Cast(&'static str),
-    /// In the type of the column, to which the value is cast by its name.
-    Own,
+pub enum ParamType {
+    /// The one that the database infers.
+    Inferred,
+    /// The one with this name, to which the value is cast.
+    Named(&'static str),
+    /// That of the column, to which the value is cast by its name.
+    OfColumn,
 }
 
 /// A class of storage types that can be compared with the same values.
 pub trait Class: Clone + fmt::Debug + PartialEq {
-    /// The form of the numbers of rows.
-    const INTEGER: Form = Form::Bound;
+    /// The type of the numbers of rows.
+    const INTEGER: ParamType = ParamType::Inferred;
 
     /// The type to which the result of a comparison with NULL is cast, if the database cannot infer it.
     const UNKNOWN: Option<&'static str> = None;
@@ -36,26 +36,26 @@ pub trait Class: Clone + fmt::Debug + PartialEq {
         Self::of(native)
     }
 
-    /// Returns the value to bind for a comparison with a column of this class, and the form of the comparison. `None` if a
+    /// Returns the value to bind for a comparison with a column of this class, and the type of the comparison. `None` if a
     /// column cannot contain such a value, so that only the texts can be compared.
-    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, Form)>;
+    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, ParamType)>;
 
-    /// Returns the form in which a value known only at run time is compared.
-    fn bind_form(&self) -> Form {
-        Form::Bound
+    /// Returns the type in which a value known only at run time is compared.
+    fn bind_type(&self) -> ParamType {
+        ParamType::Inferred
     }
 
-    /// Returns whether a value that compares in a form can be bound in [`Self::bind_form`].
-    fn binds(&self, _value: &Value, form: Form) -> bool {
-        form == self.bind_form()
+    /// Returns whether a value that compares in a type can be bound in [`Self::bind_type`].
+    fn binds(&self, _value: &Value, ty: ParamType) -> bool {
+        ty == self.bind_type()
     }
 
-    /// Returns the value to bind for a comparison in [`Self::bind_form`]; NULL if no record can have the value.
+    /// Returns the value to bind for a comparison in [`Self::bind_type`]; NULL if no record can have the value.
     fn bind<'v>(&self, value: &'v Value) -> Cow<'v, Value> {
         if !self.is_bindable() {
             return Self::bind_as_text(value);
         }
-        let found = self.read(value).filter(|(value, form)| self.binds(value, *form));
+        let found = self.read(value).filter(|(value, ty)| self.binds(value, *ty));
         found.map_or(Cow::Owned(Value::Null), |(value, _)| value)
     }
 
@@ -81,18 +81,18 @@ pub trait Class: Clone + fmt::Debug + PartialEq {
         true
     }
 
-    /// Names the type in which a parameter is compared in a form; without a form, that of texts.
-    fn typed(&self, param: Expr, _form: Option<Form>) -> Expr {
+    /// Names the type in which a parameter is compared in a type; without one, that of texts.
+    fn typed(&self, param: Expr, _ty: Option<ParamType>) -> Expr {
         param
     }
 
-    /// Names the type of a list whose elements are compared in a form; without a form, as texts.
-    fn typed_list(&self, param: Expr, _form: Option<Form>) -> Expr {
+    /// Names the type of a list whose elements are compared in a type; without one, as texts.
+    fn typed_list(&self, param: Expr, _ty: Option<ParamType>) -> Expr {
         param
     }
 
-    /// Converts a value of this class to be compared in a form.
-    fn in_form(&self, expr: Expr, _form: Form) -> Expr {
+    /// Converts a value of this class to be compared in a type.
+    fn in_type(&self, expr: Expr, _ty: ParamType) -> Expr {
         expr
     }
 

@@ -204,7 +204,7 @@ pub(super) trait Dialect {
     fn aggregate(&self, call: &Aggregate, column: Option<OperandOf<Self>>) -> OperandOf<Self>;
 }
 
-/// Compares with a value or an input in the form that the class of the left side has for it, or as text.
+/// Compares with a value or an input in the type that the class of the left side has for it, or as text.
 pub(super) fn compare<C: Class>(
     params: &mut Params<Param<C>>,
     left: &Operand<C>,
@@ -212,9 +212,9 @@ pub(super) fn compare<C: Class>(
     right: ValueOrInput<'_>,
 ) -> Expr {
     match left.class.read(right.0) {
-        Some((_, form)) => {
-            let param = param::value_or_input(params, &left.class, Some(form), right);
-            left.class.compare(left.class.in_form(left.expr.clone(), form), op, param)
+        Some((_, ty)) => {
+            let param = param::value_or_input(params, &left.class, Some(ty), right);
+            left.class.compare(left.class.in_type(left.expr.clone(), ty), op, param)
         }
         None if *right.0 == Value::Null => C::UNKNOWN.map_or_else(Expr::null, |ty| cast(Expr::null(), ty)),
         None => left.to_text().compare(op, param::value_or_input(params, &left.class, None, right)),

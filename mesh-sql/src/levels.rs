@@ -30,12 +30,6 @@ pub(crate) const PARENT_NUMBER: &str = "p";
 
 /// How a dialect renders levels.
 pub(crate) trait LevelDialect: Dialect + Copy {
-    /// What the rows of a level are, and how they are numbered.
-    type Rows;
-
-    /// What limits the rows of a node.
-    type Scope;
-
     /// The type of the number of all rows.
     const COUNT_TYPE: &'static str;
 
@@ -56,8 +50,10 @@ pub(crate) trait LevelDialect: Dialect + Copy {
         rows: SelectStatement,
         operands: &Operands<'_, Self>,
         grouping: &Grouping,
-        scope: &Self::Scope,
-    ) -> SelectStatement;
+        _scope: &Scope,
+    ) -> SelectStatement {
+        group::fold(&lowering.dialect, rows, operands, grouping)
+    }
 
     /// Adds the order and the limit of a node's rows or groups.
     fn limit(
@@ -66,17 +62,11 @@ pub(crate) trait LevelDialect: Dialect + Copy {
         node: &Node,
         operands: &Operands<'_, Self>,
         keys: &[SortKey],
-        scope: &Self::Scope,
+        scope: &Scope,
     );
 
-    /// Returns the scope of the rows of the root.
-    fn root_scope(limit: Option<u64>, is_point: bool) -> Self::Scope;
-
     /// Returns the rows of the root's level. `columns` are the numbers of its columns.
-    fn root_rows(&self, node: &Node, alias: &str, columns: &[usize], is_point: bool) -> Self::Rows;
-
-    /// Returns the rows of a level with one row.
-    fn one_row() -> Self::Rows;
+    fn root_rows(&self, node: &Node, alias: &str, columns: &[usize], is_point: bool) -> LevelRows;
 
     /// Adds the record of a to-one relation to the rows of its parents, whose columns with these numbers are its keys.
     fn add_joined<'p>(
@@ -91,24 +81,52 @@ pub(crate) trait LevelDialect: Dialect + Copy {
     fn add_level<'p>(lowering: &mut Lowering<'p, Self>, relation: &PendingRelation<'p>) -> Layout;
 
     /// Returns the order of the rows of a level that is alone.
-    fn order(level: &Level<Self::Rows>) -> &[SortTerm];
+    fn order(level: &Level) -> &[SortTerm];
 
     /// Returns the numbers with which each row of a level begins: those of the level, of the parent's row and of the row.
-    fn head(number: usize, level: &Level<Self::Rows>) -> [Expr; 3];
+    fn head(number: usize, level: &Level) -> [Expr; 3];
 
     /// Adds a level to the `FROM` clause of the select that reads its rows for the response.
-    fn add_from(select: &mut SelectStatement, levels: &[Level<Self::Rows>], number: usize);
+    fn add_from(select: &mut SelectStatement, levels: &[Level], number: usize);
 
     /// Returns the common table expressions of levels.
-    fn expressions(levels: &[Level<Self::Rows>]) -> WithClause;
+    fn expressions(levels: &[Level]) -> WithClause;
+}
+
+/// The rows of a level.
+#[derive(Clone)]
+pub(crate) enum LevelRows {
+    /// At most one row.
+    One,
+    /// Rows in this order.
+    Ordered(Vec<SortTerm>),
+    /// The rows of the only parent, in this order.
+    SingleParent(Vec<SortTerm>),
+    /// The rows of several parents, with the numbers of the row and of its parent: the first `per_parent` rows of each parent,
+    /// and at most `rows_max` rows of all parents.
+    SeveralParents { per_parent: Expr, rows_max: u64 },
+}
+
+/// What limits the rows of a node.
+pub(crate) enum Scope {
+    /// The rows in any order, at most so many.
+    Any(Option<u64>),
+    /// The first rows, at most so many, with columns by which they can be sorted.
+    First(Option<u64>),
+    /// The rows of the parents in a level, numbered within each parent.
+    OfParents {
+        level: usize,
+        /// The largest row number of the parents that the response shows.
+        row_number_max: Option<Expr>,
+    },
 }
 
 /// A level under construction.
 #[derive(Clone)]
-pub(crate) struct Level<R> {
+pub(crate) struct Level {
     /// Everything but the select list and the order.
     pub(crate) select: SelectStatement,
-    pub(crate) rows: R,
+    pub(crate) rows: LevelRows,
     /// The level whose rows are the parents.
     pub(crate) parent: Option<usize>,
     /// The aliases of the subqueries that it takes columns from. The first one has the rows.
@@ -149,7 +167,7 @@ pub(crate) struct Position<'a> {
 pub(crate) struct Lowering<'p, D: LevelDialect> {
     pub(crate) params: ParamsOf<D>,
     pub(crate) dialect: D,
-    pub(crate) levels: Vec<Level<D::Rows>>,
+    pub(crate) levels: Vec<Level>,
     pub(crate) rows_max: u64,
     is_point: bool,
     /// The id of a point read, if its children need nothing else of the root.
@@ -222,7 +240,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
                 PageSize::Input(slot) => param::limit(&mut self.params, slot, 1),
             }),
         };
-        let scope = D::root_scope(limit, self.is_point);
+        let scope = if self.is_point { Scope::Any(limit) } else { Scope::First(limit) };
         let rows = self.rows(node, (number, &columns), Query::select(), Vec::new(), &scope);
         let kind = self.dialect.root_rows(node, &alias, &columns, self.is_point);
         let select = Query::select().from_subquery(rows, alias.clone()).take();
@@ -281,7 +299,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
         parent: Option<usize>,
         alias: &str,
         select: SelectStatement,
-        rows: D::Rows,
+        rows: LevelRows,
     ) -> usize {
         let room =
             if D::REPEATS_LEVELS { JoinRoom::of_repeated(node, &D::may_join) } else { JoinRoom::default() };
@@ -302,7 +320,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
         rows.expr_as(count_rows(), column_name(count));
         let alias = rows_alias(number);
         let select = Query::select().from_subquery(rows, alias.clone()).take();
-        let level = self.push_level(node, None, &alias, select, D::one_row());
+        let level = self.push_level(node, None, &alias, select, LevelRows::One);
         if let Some(level) = self.levels.get_mut(level) {
             level.shown.push((count, Expr::col(column_name(count)), D::COUNT_TYPE));
         }

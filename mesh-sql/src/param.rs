@@ -6,12 +6,12 @@ use std::fmt;
 use mesh_plan::{Plan, Target, Value};
 use sea_query::Expr;
 
-use crate::class::{Class, Form};
+use crate::class::{Class, ParamType};
 use crate::dialect::ValueOrInput;
 use crate::pattern::{bound, escape_end};
 use crate::statement::Params;
 
-/// A parameter that is bound to a placeholder. A value that is compared in no form is compared as text.
+/// A parameter that is bound to a placeholder. A value that is compared in no type is compared as text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Param<C> {
     /// This value.
@@ -27,9 +27,9 @@ pub enum Param<C> {
     /// A list of the session's values in that slot ([`Plan::session_values`]).
     SessionList(usize, C),
     /// The value of a parameter, by its index into [`Plan::inputs`].
-    Input(usize, C, Option<Form>),
+    Input(usize, C, Option<ParamType>),
     /// A list of values. Those with a slot are in [`Plan::inputs`].
-    List(Vec<(Value, Option<usize>)>, C, Option<Form>),
+    List(Vec<(Value, Option<usize>)>, C, Option<ParamType>),
     /// The pattern in the input with this index.
     Pattern(usize),
     /// A bound of the texts that begin as the pattern in the input with this index does: the exclusive upper bound if the flag
@@ -38,7 +38,7 @@ pub enum Param<C> {
     /// The number of rows in the input with this index, plus the second number.
     Limit(usize, u8),
     /// A sort value of the row after which the page starts, by its index in [`Plan::cursor`].
-    After(usize, C, Option<Form>),
+    After(usize, C, Option<ParamType>),
 }
 
 impl<C: Class> Param<C> {
@@ -63,11 +63,11 @@ impl<C: Class> Param<C> {
                 let values = plan.session_values(*slot).iter().map(|value| class.bind(value));
                 Some(Cow::Owned(C::list(values)))
             }
-            (Self::Input(slot, class, form), _) => input(slot).map(|value| read_as(class, *form, value)),
-            (Self::List(values, class, form), _) => {
+            (Self::Input(slot, class, ty), _) => input(slot).map(|value| read_as(class, *ty, value)),
+            (Self::List(values, class, ty), _) => {
                 let values =
                     values.iter().map(|(value, slot)| slot.as_ref().and_then(input).unwrap_or(value));
-                Some(Cow::Owned(list_of(class, *form, values)))
+                Some(Cow::Owned(list_of(class, *ty, values)))
             }
             (Self::Pattern(slot), _) => match input(slot) {
                 Some(Value::Text(pattern)) => Some(Cow::Owned(escape_end(pattern).into())),
@@ -81,9 +81,9 @@ impl<C: Class> Param<C> {
                 Some(Value::Integer(rows)) => (rows + i64::from(*more)).into(),
                 _ => 0.into(),
             })),
-            (Self::After(index, class, form), _) => {
+            (Self::After(index, class, ty), _) => {
                 let value = plan.cursor().and_then(|cursor| cursor.get(*index));
-                value.map(|value| read_as(class, *form, value))
+                value.map(|value| read_as(class, *ty, value))
             }
         };
         found.unwrap_or(Cow::Owned(Value::Null))
@@ -106,23 +106,23 @@ impl<C: Class> Param<C> {
         matches!(self, Self::Id(..) | Self::WrittenId(..))
     }
 
-    /// Returns whether the plan's cursor and parameters have values that compare in the form of this parameter.
+    /// Returns whether the plan's cursor and parameters have values that compare in the type of this parameter.
     pub(crate) fn fits(&self, plan: &Plan) -> bool {
-        let is_of = |class: &C, form: &Option<Form>, value: &Value| {
-            C::is_storable(value) && class.read(value).map(|(_, form)| form) == *form
+        let is_of = |class: &C, ty: &Option<ParamType>, value: &Value| {
+            C::is_storable(value) && class.read(value).map(|(_, ty)| ty) == *ty
         };
         let input = |slot: &usize| plan.inputs().get(*slot);
         match self {
-            Self::After(index, class, form) => {
+            Self::After(index, class, ty) => {
                 let value = plan.cursor().and_then(|cursor| cursor.get(*index));
-                value.is_some_and(|value| is_of(class, form, value))
+                value.is_some_and(|value| is_of(class, ty, value))
             }
-            Self::Input(slot, class, form) => input(slot).is_some_and(|value| is_of(class, form, value)),
-            Self::List(values, class, form) => {
+            Self::Input(slot, class, ty) => input(slot).is_some_and(|value| is_of(class, ty, value)),
+            Self::List(values, class, ty) => {
                 let values =
                     values.iter().map(|(value, slot)| slot.as_ref().and_then(input).unwrap_or(value));
                 let values: Vec<_> = values.collect();
-                values.iter().all(|value| C::is_storable(value)) && shared_form(class, &values) == *form
+                values.iter().all(|value| C::is_storable(value)) && shared_type(class, &values) == *ty
             }
             Self::Pattern(slot) => input(slot).is_some_and(C::is_storable),
             _ => true,
@@ -130,25 +130,25 @@ impl<C: Class> Param<C> {
     }
 }
 
-/// Returns the value to bind for a comparison in a form, or as text without one.
-fn read_as<'v, C: Class>(class: &C, form: Option<Form>, value: &'v Value) -> Cow<'v, Value> {
-    match form {
+/// Returns the value to bind for a comparison in a type, or as text without one.
+fn read_as<'v, C: Class>(class: &C, ty: Option<ParamType>, value: &'v Value) -> Cow<'v, Value> {
+    match ty {
         Some(_) => class.read(value).map_or(Cow::Owned(Value::Null), |(value, _)| value),
         None => C::bind_as_text(value),
     }
 }
 
-/// Returns the list to bind for a comparison in a form, or as text without one, without values that no record can have.
-fn list_of<'v, C: Class>(class: &C, form: Option<Form>, values: impl Iterator<Item = &'v Value>) -> Value {
-    let bound = values.map(|value| read_as(class, form, value));
+/// Returns the list to bind for a comparison in a type, or as text without one, without values that no record can have.
+fn list_of<'v, C: Class>(class: &C, ty: Option<ParamType>, values: impl Iterator<Item = &'v Value>) -> Value {
+    let bound = values.map(|value| read_as(class, ty, value));
     C::list(bound.filter(|value| **value != Value::Null))
 }
 
-/// Returns the form in which all the values compare; `None` if there is no such form, or it names no type.
-pub(crate) fn shared_form<C: Class>(class: &C, values: &[&Value]) -> Option<Form> {
-    let mut forms = values.iter().map(|value| class.read(value).map(|(_, form)| form));
-    let first = forms.next()??;
-    (first != Form::Bound && forms.all(|form| form == Some(first))).then_some(first)
+/// Returns the type in which all the values compare; `None` if there is no such type, or it has no name.
+pub(crate) fn shared_type<C: Class>(class: &C, values: &[&Value]) -> Option<ParamType> {
+    let mut types = values.iter().map(|value| class.read(value).map(|(_, ty)| ty));
+    let first = types.next()??;
+    (first != ParamType::Inferred && types.all(|ty| ty == Some(first))).then_some(first)
 }
 
 /// Adds a text.
@@ -156,34 +156,34 @@ pub(crate) fn text<C: Class>(params: &mut Params<Param<C>>, text: String) -> Exp
     C::of(None).typed(params.add(Param::Value(text.into())), None)
 }
 
-/// Adds a value, or the input in the slot, that is compared in a form, or as text without one.
+/// Adds a value, or the input in the slot, that is compared in a type, or as text without one.
 pub(crate) fn value_or_input<C: Class>(
     params: &mut Params<Param<C>>,
     class: &C,
-    form: Option<Form>,
+    ty: Option<ParamType>,
     (value, slot): ValueOrInput<'_>,
 ) -> Expr {
     let param = match slot {
-        Some(slot) => Param::Input(slot, class.clone(), form),
-        None => Param::Value(read_as(class, form, value).into_owned()),
+        Some(slot) => Param::Input(slot, class.clone(), ty),
+        None => Param::Value(read_as(class, ty, value).into_owned()),
     };
-    class.typed(params.add(param), form)
+    class.typed(params.add(param), ty)
 }
 
-/// Adds a list of values and inputs that are compared in a form, or as text without one.
+/// Adds a list of values and inputs that are compared in a type, or as text without one.
 pub(crate) fn list<C: Class>(
     params: &mut Params<Param<C>>,
     class: &C,
-    form: Option<Form>,
+    ty: Option<ParamType>,
     values: &[ValueOrInput<'_>],
 ) -> Expr {
     let param = if values.iter().all(|(_, slot)| slot.is_none()) {
-        Param::Value(list_of(class, form, values.iter().map(|(value, _)| *value)))
+        Param::Value(list_of(class, ty, values.iter().map(|(value, _)| *value)))
     } else {
         let values = values.iter().map(|(value, slot)| ((*value).clone(), *slot));
-        Param::List(values.collect(), class.clone(), form)
+        Param::List(values.collect(), class.clone(), ty)
     };
-    class.typed_list(params.add(param), form)
+    class.typed_list(params.add(param), ty)
 }
 
 /// Adds a pattern, or the pattern of the input in the slot.
@@ -204,23 +204,23 @@ pub(crate) fn rows<C: Class>(params: &mut Params<Param<C>>, slot: usize) -> Expr
 
 /// Adds a part of the id of a point read.
 pub(crate) fn id<C: Class>(params: &mut Params<Param<C>>, part: usize, class: &C) -> Expr {
-    class.typed(params.add(Param::Id(part, class.clone())), Some(class.bind_form()))
+    class.typed(params.add(Param::Id(part, class.clone())), Some(class.bind_type()))
 }
 
 /// Adds a value of the session.
 pub(crate) fn session<C: Class>(params: &mut Params<Param<C>>, slot: usize, class: &C) -> Expr {
-    class.typed(params.add(Param::Session(slot, class.clone())), Some(class.bind_form()))
+    class.typed(params.add(Param::Session(slot, class.clone())), Some(class.bind_type()))
 }
 
 /// Adds a list of the session.
 pub(crate) fn session_list<C: Class>(params: &mut Params<Param<C>>, slot: usize, class: &C) -> Expr {
-    class.typed_list(params.add(Param::SessionList(slot, class.clone())), Some(class.bind_form()))
+    class.typed_list(params.add(Param::SessionList(slot, class.clone())), Some(class.bind_type()))
 }
 
 /// Adds the cursor's value with an index. `value` is its value for this page.
 pub(crate) fn after<C: Class>(params: &mut Params<Param<C>>, index: usize, class: &C, value: &Value) -> Expr {
-    let form = class.read(value).map(|(_, form)| form);
-    class.typed(params.add(Param::After(index, class.clone(), form)), form)
+    let ty = class.read(value).map(|(_, ty)| ty);
+    class.typed(params.add(Param::After(index, class.clone(), ty)), ty)
 }
 
 impl<C> fmt::Display for Param<C> {

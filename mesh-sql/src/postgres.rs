@@ -16,7 +16,6 @@ mod datetime;
 mod dialect;
 mod json;
 mod levels;
-mod links;
 #[cfg(test)]
 mod tests;
 mod type_class;

@@ -36,26 +36,16 @@ struct RelatedOperands<D: Dialect> {
 
 impl<'a, D: Dialect> RowOperands<'a, D> {
     /// Lowers the related records of a node. `rows` selects from the node's table under `alias`; joins are added to it.
+    /// `reads_all` is whether all rows must be read to find the first ones in their order.
     pub(super) fn new(
         dialect: &'a D,
         params: &mut ParamsOf<D>,
         node: &'a Node,
         alias: String,
-        rows: &mut SelectStatement,
-    ) -> Self {
-        Self::lower(dialect, params, node, alias, (rows, None), &mut JoinRoom::default())
-    }
-
-    /// Lowers the related records of a node whose rows must all be read to find the first ones in their order.
-    pub(super) fn for_ordered_rows(
-        dialect: &'a D,
-        params: &mut ParamsOf<D>,
-        node: &'a Node,
-        alias: String,
-        rows: &mut SelectStatement,
+        (rows, reads_all): (&mut SelectStatement, bool),
     ) -> Self {
         let first = node.order.first().and_then(|key| match key.source {
-            ColumnSource::Related { related, .. } => Some(related),
+            ColumnSource::Related { related, .. } if reads_all => Some(related),
             _ => None,
         });
         Self::lower(dialect, params, node, alias, (rows, first), &mut JoinRoom::default())
@@ -202,7 +192,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         }
         let mut groups = Query::select();
         groups.from_as(dialect.table(&node.table), alias.clone());
-        let below = RowOperands::new(dialect, params, node, alias.clone(), &mut groups);
+        let below = RowOperands::new(dialect, params, node, alias.clone(), (&mut groups, false));
         let operands = |source: &ColumnSource| below.get(source);
         if let Some(filter) = &node.filter {
             groups.and_where(predicate::lower(dialect, params, &operands, filter));
@@ -310,7 +300,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         let (dialect, node) = (self.dialect, &related.node);
         let mut records = Query::select();
         records.from_as(dialect.table(&node.table), alias.clone());
-        let below = RowOperands::new(dialect, params, node, alias.clone(), &mut records);
+        let below = RowOperands::new(dialect, params, node, alias.clone(), (&mut records, false));
         let operands = |source: &ColumnSource| below.get(source);
         if let Some(filter) = &node.filter {
             records.and_where(predicate::lower(dialect, params, &operands, filter));

@@ -19,7 +19,7 @@ const HEAD: usize = 3;
 pub(crate) fn statement<D: LevelDialect>(
     dialect: &D,
     params: &ParamsOf<D>,
-    mut levels: Vec<Level<D::Rows>>,
+    mut levels: Vec<Level>,
 ) -> (Statement<Param<D::Class>>, HashMap<usize, usize>) {
     if let [only] = levels.as_mut_slice() {
         let indexes = only.shown.iter().enumerate().map(|(index, (number, ..))| (*number, index)).collect();
@@ -42,7 +42,7 @@ pub(crate) fn statement<D: LevelDialect>(
 }
 
 /// Takes the complete select of a level that is alone.
-fn select_of<D: LevelDialect>(only: &mut Level<D::Rows>) -> SelectStatement {
+fn select_of<D: LevelDialect>(only: &mut Level) -> SelectStatement {
     if only.shown.is_empty() {
         only.select.expr(Expr::Constant(1.into()));
     }
@@ -54,7 +54,7 @@ fn select_of<D: LevelDialect>(only: &mut Level<D::Rows>) -> SelectStatement {
 
 /// Returns the types of the cells after the head of each row, which levels share, and a map from the number of each column to
 /// its index.
-fn slots<R>(levels: &[Level<R>]) -> (Vec<&'static str>, HashMap<usize, usize>) {
+fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
     let mut slots: Vec<&'static str> = Vec::new();
     let mut indexes = HashMap::new();
     for level in levels {

@@ -16,7 +16,7 @@ pub(crate) fn all_rows<D: Dialect>(
 ) -> SelectStatement {
     let mut rows = Query::select();
     rows.from_as(dialect.table(&node.table), alias.clone());
-    let values = RowOperands::new(dialect, params, node, alias, &mut rows);
+    let values = RowOperands::new(dialect, params, node, alias, (&mut rows, false));
     let operands = |source: &ColumnSource| values.get(source);
     if let Some(filter) = &node.filter {
         rows.and_where(predicate::lower(dialect, params, &operands, filter));

@@ -15,15 +15,16 @@ mod select;
 #[cfg(test)]
 mod tests;
 
-use sea_query::{Expr, ExprTrait as _, Func, Query, QueryStatementWriter, ReturningClause};
+use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, ReturningClause};
 
+use self::select::id_parts;
 use super::dialect::{Dialect, IdPart, ParamsOf};
 use super::links::table_operand;
 use super::operand::Operand;
 use super::param::Param;
 use super::statement::{Params, Statement};
 use mesh_plan::{Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject};
-use mesh_plan::{ColumnSource, CompareOp};
+use mesh_plan::{ColumnSource, CompareOp, Node};
 use mesh_plan::{Key, Rule, WriteError};
 
 pub use part::Part;
@@ -122,7 +123,8 @@ pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<Par
     let mut steps = Steps::new(dialect);
     if let Action::Merge { id, update, create } = mutation.action() {
         steps.part = Part::Find;
-        steps.exists(mutation.subject(), id);
+        let select = steps.select_writable_record(mutation.subject(), id);
+        steps.push(&select, None);
         for (part, mutation) in [(Part::Update, update), (Part::Create, create)] {
             steps.part = part;
             steps.all(mutation);
@@ -154,12 +156,6 @@ impl<D: Dialect> Steps<D> {
         if D::RECHECKS {
             self.recheck(mutation);
         }
-    }
-
-    /// Adds a step that finds the record with that id if it may be written.
-    fn exists(&mut self, subject: &Subject, id: &Key) {
-        let select = self.select_writable_record(subject, id);
-        self.push(&select, None);
     }
 
     /// Adds the statements of the action.
@@ -279,20 +275,26 @@ impl<D: Dialect> Steps<D> {
     fn check_written(&mut self, subject: &Subject) {
         if subject.checked().is_some() {
             let parts = 0..subject.entity().id.len();
-            self.check(subject, parts.map(IdPart::Returned).collect());
+            let id = parts.map(IdPart::Returned).collect();
+            self.select_id(subject, subject.checked(), id, EmptyResult::Guard);
         }
     }
 
-    /// Adds a check that policies permit the written record with that id.
-    fn check(&mut self, subject: &Subject, id: Vec<IdPart<'_>>) {
-        let select = self.select(subject, subject.checked(), Some(id));
-        self.push(&select, Some(EmptyResult::Guard));
+    /// Adds a step that returns an id if the record exists and, with a node, is one of its records.
+    fn select_id(
+        &mut self,
+        subject: &Subject,
+        records: Option<&Node>,
+        id: Vec<IdPart<'_>>,
+        if_none: EmptyResult,
+    ) {
+        let select = self.select(subject, records, Some(id));
+        self.push(&select, Some(if_none));
     }
 
     /// Adds a check that a record exists and may be written.
     fn find(&mut self, subject: &Subject, id: &Key, if_none: EmptyResult) {
-        let select = self.select_writable_record(subject, id);
-        self.push(&select, Some(if_none));
+        self.select_id(subject, subject.guarded(), id_parts(id), if_none);
     }
 
     fn create(&mut self, subject: &Subject, values: &[Assignment], parent: Option<&Parent<'_>>) {
@@ -303,7 +305,8 @@ impl<D: Dialect> Steps<D> {
         if let Some((parent, key)) = link {
             self.check_parent_key(parent, key);
         }
-        let cells = self.created_cells(subject, values, link);
+        let mut cells = self.cells(subject, values);
+        cells.extend(self.linked_cells(link));
         let mut insert = Query::insert();
         insert.into_table(self.dialect.table(subject.table()));
         if cells.is_empty() {
@@ -315,50 +318,11 @@ impl<D: Dialect> Steps<D> {
         }
         insert.returning(self.id_of(subject));
         self.push(&insert, Some(EmptyResult::Skipped));
-        if !D::RETURNS_UPDATED {
-            self.return_inserted_id(subject, values, link);
+        let clause = self.dialect.returning(self.shown_ids(subject, Expr::col));
+        if let (Some(clause), Some(step)) = (clause, self.list.last_mut()) {
+            step.statement.sql.push_str(&clause);
         }
         self.return_id(subject);
-    }
-
-    /// Makes the last step, an insertion, return the id, or adds a step that does. The id consists of the values that are set
-    /// and of the number that the database has generated.
-    fn return_inserted_id(
-        &mut self,
-        subject: &Subject,
-        values: &[Assignment],
-        link: Option<(&Parent<'_>, &KeyColumns)>,
-    ) {
-        if let Some(clause) = self.dialect.returning(self.shown_ids(subject, Expr::col)) {
-            if let Some(step) = self.list.last_mut() {
-                step.statement.sql.push_str(&clause);
-            }
-            return;
-        }
-        let cells = self.linked_cells(link);
-        let id = subject.id_columns().map(|name| {
-            let assigned = values.iter().find(|value| &*value.column == name);
-            let cell = cells.iter().find(|(column, _)| column == name);
-            match (assigned, cell) {
-                (Some(value), _) => IdPart::Assigned(&value.value),
-                (None, Some((_, cell))) => IdPart::Expr(cell.clone()),
-                (None, None) => IdPart::Expr(Func::cust("LAST_INSERT_ID").into()),
-            }
-        });
-        let select = self.select(subject, None, Some(id.collect()));
-        self.push(&select, Some(EmptyResult::Rule(Rule::Other)));
-    }
-
-    /// Returns the columns that a creation sets, including those that link the record to its parent.
-    fn created_cells(
-        &mut self,
-        subject: &Subject,
-        values: &[Assignment],
-        link: Option<(&Parent<'_>, &KeyColumns)>,
-    ) -> Vec<(String, Expr)> {
-        let mut cells = self.cells(subject, values);
-        cells.extend(self.linked_cells(link));
-        cells
     }
 
     /// Returns the columns that link a new record to its parent.

@@ -3,7 +3,7 @@
 use mesh_plan::{ColumnSource, CompareOp, Node};
 use sea_query::{Expr, SelectStatement};
 
-use super::{LevelDialect, Lowering, column_name, table_alias};
+use super::{LevelDialect, Lowering, Scope, column_name, table_alias};
 use crate::class::Class as _;
 use crate::dialect::Operands;
 use crate::related::RowOperands;
@@ -18,15 +18,15 @@ impl<D: LevelDialect> Lowering<'_, D> {
         (number, columns): (usize, &[usize]),
         select: SelectStatement,
         conditions: Vec<Expr>,
-        scope: &D::Scope,
+        scope: &Scope,
     ) -> SelectStatement {
         let dialect = self.dialect;
         let is_root = self.levels.is_empty();
         let (alias, mut rows) = (table_alias(number), select);
         rows.from_as(dialect.table(&node.table), alias.clone());
         // The rows of one parent are few.
-        let lower = if is_root && !self.is_point { RowOperands::for_ordered_rows } else { RowOperands::new };
-        let values = lower(&dialect, &mut self.params, node, alias, &mut rows);
+        let reads_all = is_root && !self.is_point;
+        let values = RowOperands::new(&dialect, &mut self.params, node, alias, (&mut rows, reads_all));
         let operands = |source: &ColumnSource| values.get(source);
         for (part, id) in node.id.iter().enumerate().filter(|_| self.is_point && is_root) {
             let id = operands(&id.source);
@@ -61,7 +61,7 @@ impl<D: LevelDialect> Lowering<'_, D> {
         mut select: SelectStatement,
         numbers: &[usize],
         operands: &Operands<'_, D>,
-        scope: &D::Scope,
+        scope: &Scope,
     ) -> SelectStatement {
         let dialect = self.dialect;
         for (known, number) in node.columns.iter().zip(numbers) {

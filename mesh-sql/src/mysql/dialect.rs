@@ -144,14 +144,14 @@ impl Dialect for MySql<'_> {
     ) -> Expr {
         let values = values.iter().map(|value| (self.current(value.parts()), value.parts().1));
         let values: Vec<_> = values.collect();
-        let mut forms = values.iter().map(|(value, _)| left.class.read(value).map(|(_, form)| form));
-        // The values are a list if all compare in the same form; otherwise each is compared on its own.
-        if let Some(form) = forms.next().flatten()
-            && forms.all(|other| other == Some(form))
+        let mut types = values.iter().map(|(value, _)| left.class.read(value).map(|(_, ty)| ty));
+        // The values are a list if all compare in the same type; otherwise each is compared on its own.
+        if let Some(ty) = types.next().flatten()
+            && types.all(|other| other == Some(ty))
         {
-            let list = values.iter().map(|it| param::value_or_input(params, &left.class, Some(form), *it));
+            let list = values.iter().map(|it| param::value_or_input(params, &left.class, Some(ty), *it));
             let list: Vec<_> = list.collect();
-            let left = left.class.in_form(left.expr, form);
+            let left = left.class.in_type(left.expr, ty);
             return if negated { left.is_not_in(list) } else { left.is_in(list) };
         }
         let parts = values.iter().map(|value| dialect::compare(params, &left, CompareOp::Eq, *value));

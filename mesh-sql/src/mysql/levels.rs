@@ -18,8 +18,8 @@ use crate::dialect::{Dialect as _, Operands};
 use crate::group;
 use crate::layout::Layout;
 use crate::levels::{
-    self, LevelDialect, Lowering, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation, Position, ROW_NUMBER,
-    column, column_name, level_name, rows_alias, table_alias,
+    self, Level, LevelDialect, LevelRows, Lowering, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation,
+    Position, ROW_NUMBER, Scope, column, column_name, level_name, rows_alias, table_alias,
 };
 use crate::links::{JUNCTION, key_of_one, linked};
 use crate::order::{SortTerm, order_by, sort_terms};
@@ -33,8 +33,6 @@ const ROW_IN_PARENT: &str = "r";
 /// The alias of the groups of parents that have records.
 const NONEMPTY_GROUPS: &str = "x";
 
-type Level = levels::Level<LevelRows>;
-
 impl ReadStatement {
     /// Lowers a plan.
     pub fn from_plan(plan: &Plan) -> Self {
@@ -42,44 +40,11 @@ impl ReadStatement {
     }
 }
 
-/// The rows of a level.
-#[derive(Clone)]
-pub(crate) enum LevelRows {
-    /// At most one row.
-    One,
-    /// Rows in this order.
-    Ordered(Vec<SortTerm>),
-    /// The rows of the only parent, in this order.
-    SingleParent(Vec<SortTerm>),
-    /// The rows of several parents, with the numbers of the row and of its parent: the first `per_parent` rows of each parent,
-    /// and at most `rows_max` rows of all parents.
-    SeveralParents { per_parent: Expr, rows_max: u64 },
-}
-
-/// What limits the rows of a node.
-pub(crate) enum Scope {
-    /// The rows in any order, at most so many.
-    Any(Option<u64>),
-    /// The first rows, at most so many, with columns by which they can be sorted.
-    First(Option<u64>),
-    /// The rows of the parents in a level, numbered within each parent.
-    OfParents {
-        level: usize,
-        /// The largest row number of the parents that the response shows.
-        row_number_max: Option<Expr>,
-    },
-}
-
-impl Level {
-    /// Returns the number of a row, which orders the rows of a parent.
-    fn number(&self) -> Expr {
-        match &self.rows {
-            LevelRows::SeveralParents { .. } if !self.has_children => Expr::col(ROW_IN_PARENT),
-            LevelRows::One
-            | LevelRows::Ordered(_)
-            | LevelRows::SingleParent(_)
-            | LevelRows::SeveralParents { .. } => Expr::col(ROW_NUMBER),
-        }
+/// Returns the number of a row, which orders the rows of a parent.
+fn row_number(level: &Level) -> Expr {
+    match &level.rows {
+        LevelRows::SeveralParents { .. } if !level.has_children => Expr::col(ROW_IN_PARENT),
+        _ => Expr::col(ROW_NUMBER),
     }
 }
 
@@ -97,9 +62,6 @@ fn parent_number() -> Expr {
 }
 
 impl LevelDialect for MySql<'_> {
-    type Rows = LevelRows;
-    type Scope = Scope;
-
     const COUNT_TYPE: &'static str = "SIGNED";
     const REPEATS_LEVELS: bool = true;
 
@@ -190,16 +152,8 @@ impl LevelDialect for MySql<'_> {
         }
     }
 
-    fn root_scope(limit: Option<u64>, is_point: bool) -> Scope {
-        if is_point { Scope::Any(limit) } else { Scope::First(limit) }
-    }
-
     fn root_rows(&self, node: &Node, alias: &str, _columns: &[usize], is_point: bool) -> LevelRows {
         if is_point { LevelRows::One } else { LevelRows::Ordered(self.sort(node, alias)) }
-    }
-
-    fn one_row() -> LevelRows {
-        LevelRows::One
     }
 
     fn add_joined<'p>(
@@ -288,7 +242,7 @@ impl LevelDialect for MySql<'_> {
             Some(_) => Expr::col(PARENT_NUMBER),
             None => cast(Expr::null(), "SIGNED"),
         };
-        [Expr::Constant((number as i64).into()), parent, level.number()]
+        [Expr::Constant((number as i64).into()), parent, row_number(level)]
     }
 
     fn add_from(select: &mut SelectStatement, levels: &[Level], number: usize) {

@@ -6,7 +6,7 @@ use mesh_schema::{NativeKind, NativeType, TimeForm};
 use sea_query::{Expr, Func};
 use uuid::Uuid;
 
-use crate::class::{Class, Form, canonical, is_decimal, number, value_text, whole};
+use crate::class::{Class, ParamType, canonical, is_decimal, number, value_text, whole};
 use crate::custom::{self, cast};
 use crate::predicate;
 use mesh_plan::backend::{Time, is_date, number_text};
@@ -46,10 +46,10 @@ pub enum TypeClass {
     Unknown,
 }
 
-/// The form of numbers that do not fit [`Value::Integer`].
-const UNSIGNED: Form = Form::Cast("UNSIGNED");
+/// The type of numbers that do not fit [`Value::Integer`].
+const UNSIGNED: ParamType = ParamType::Named("UNSIGNED");
 /// The type in which exact numbers are compared.
-const DECIMAL: Form = Form::Cast("DECIMAL(65, 30)");
+const DECIMAL: ParamType = ParamType::Named("DECIMAL(65, 30)");
 /// The number of digits before the decimal point of [`DECIMAL`].
 const DECIMAL_DIGITS: usize = 35;
 /// The number of digits after the decimal point of [`DECIMAL`].
@@ -125,21 +125,21 @@ impl Class for TypeClass {
         }
     }
 
-    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, Form)> {
-        let same = |form| Some((Cow::Borrowed(value), form));
-        let new = |value: Value, form| Some((Cow::Owned(value), form));
+    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, ParamType)> {
+        let same = |ty| Some((Cow::Borrowed(value), ty));
+        let new = |value: Value, ty| Some((Cow::Owned(value), ty));
         let is_integer = matches!(self, Self::Integer | Self::Unsigned | Self::BigUnsigned | Self::Bit);
         match (self, value) {
-            (Self::Boolean, Value::Boolean(value)) => new(i64::from(*value).into(), Form::Bound),
-            (Self::Boolean, Value::Integer(_)) => same(Form::Bound),
-            (_, Value::Boolean(value)) if is_integer => new(i64::from(*value).into(), Form::Bound),
-            (_, Value::Integer(_)) if is_integer => same(Form::Bound),
+            (Self::Boolean, Value::Boolean(value)) => new(i64::from(*value).into(), ParamType::Inferred),
+            (Self::Boolean, Value::Integer(_)) => same(ParamType::Inferred),
+            (_, Value::Boolean(value)) if is_integer => new(i64::from(*value).into(), ParamType::Inferred),
+            (_, Value::Integer(_)) if is_integer => same(ParamType::Inferred),
             (_, Value::Real(real)) if is_integer => match whole(*real) {
-                Some(whole) => new(whole.into(), Form::Bound),
-                None => same(Form::Bound),
+                Some(whole) => new(whole.into(), ParamType::Inferred),
+                None => same(ParamType::Inferred),
             },
             (_, Value::Text(text)) if is_integer => match canonical(text) {
-                Some(number) => new(number.into(), Form::Bound),
+                Some(number) => new(number.into(), ParamType::Inferred),
                 None if text.parse::<u64>().is_ok() => same(UNSIGNED),
                 None if fits_decimal(text) => same(DECIMAL),
                 None => None,
@@ -147,49 +147,49 @@ impl Class for TypeClass {
             (Self::Single, value) => {
                 let number = double(value)?;
                 match single(number) {
-                    Some(single) => new(single.into(), Form::Cast("FLOAT")),
-                    None => new(number.into(), Form::Bound),
+                    Some(single) => new(single.into(), ParamType::Named("FLOAT")),
+                    None => new(number.into(), ParamType::Inferred),
                 }
             }
             (Self::JsonNumber, Value::Integer(_)) => same(DECIMAL),
-            (Self::Double | Self::JsonNumber, value) => new(double(value)?.into(), Form::Bound),
-            (Self::Decimal, Value::Integer(_)) => same(Form::Bound),
+            (Self::Double | Self::JsonNumber, value) => new(double(value)?.into(), ParamType::Inferred),
+            (Self::Decimal, Value::Integer(_)) => same(ParamType::Inferred),
             (Self::Decimal, Value::Real(real)) => match number_text(*real) {
                 text if fits_decimal(&text) => new(text.into(), DECIMAL),
-                _ => same(Form::Bound),
+                _ => same(ParamType::Inferred),
             },
             (Self::Decimal, Value::Text(text)) if fits_decimal(text) => same(DECIMAL),
-            (Self::Text(_), Value::Text(_)) => same(Form::Bound),
-            (Self::Text(_), value) => new(value_text(value)?.into(), Form::Bound),
-            (Self::Uuid, Value::Text(text)) if Uuid::try_parse(text).is_ok() => same(Form::Bound),
+            (Self::Text(_), Value::Text(_)) => same(ParamType::Inferred),
+            (Self::Text(_), value) => new(value_text(value)?.into(), ParamType::Inferred),
+            (Self::Uuid, Value::Text(text)) if Uuid::try_parse(text).is_ok() => same(ParamType::Inferred),
             (Self::Date, Value::Text(text)) if is_date(text) || incomplete_date(text) == Some("") => {
-                same(Form::Cast("DATE"))
+                same(ParamType::Named("DATE"))
             }
             (Self::Date | Self::Datetime | Self::Timestamp, Value::Text(text)) => {
-                new(datetime(text)?, Form::Cast("DATETIME(6)"))
+                new(datetime(text)?, ParamType::Named("DATETIME(6)"))
             }
-            (Self::Bytes, Value::Bytes(_)) => same(Form::Cast("BINARY")),
-            (Self::Unknown, value) if *value != Value::Null => same(Form::Bound),
+            (Self::Bytes, Value::Bytes(_)) => same(ParamType::Named("BINARY")),
+            (Self::Unknown, value) if *value != Value::Null => same(ParamType::Inferred),
             _ => None,
         }
     }
 
-    fn bind_form(&self) -> Form {
+    fn bind_type(&self) -> ParamType {
         match self {
             Self::BigUnsigned | Self::Bit => UNSIGNED,
-            Self::Single => Form::Cast("FLOAT"),
-            Self::Bytes => Form::Cast("BINARY"),
+            Self::Single => ParamType::Named("FLOAT"),
+            Self::Bytes => ParamType::Named("BINARY"),
             Self::Decimal => DECIMAL,
-            Self::Date => Form::Cast("DATE"),
-            Self::Datetime | Self::Timestamp => Form::Cast("DATETIME(6)"),
-            _ => Form::Bound,
+            Self::Date => ParamType::Named("DATE"),
+            Self::Datetime | Self::Timestamp => ParamType::Named("DATETIME(6)"),
+            _ => ParamType::Inferred,
         }
     }
 
-    fn binds(&self, value: &Value, form: Form) -> bool {
-        match (self.bind_form(), value) {
-            (bind_form, _) if bind_form == form => true,
-            (DECIMAL, Value::Integer(_)) | (UNSIGNED, Value::Integer(0..)) => form == Form::Bound,
+    fn binds(&self, value: &Value, ty: ParamType) -> bool {
+        match (self.bind_type(), value) {
+            (bind_type, _) if bind_type == ty => true,
+            (DECIMAL, Value::Integer(_)) | (UNSIGNED, Value::Integer(0..)) => ty == ParamType::Inferred,
             _ => false,
         }
     }
@@ -219,17 +219,17 @@ impl Class for TypeClass {
         serde_json::Value::Array(values.collect()).to_string().into()
     }
 
-    fn typed(&self, param: Expr, form: Option<Form>) -> Expr {
-        match form {
-            Some(Form::Cast(ty)) => cast(param, ty),
-            Some(Form::Bound | Form::Own) | None => param,
+    fn typed(&self, param: Expr, ty: Option<ParamType>) -> Expr {
+        match ty {
+            Some(ParamType::Named(ty)) => cast(param, ty),
+            Some(ParamType::Inferred | ParamType::OfColumn) | None => param,
         }
     }
 
-    fn in_form(&self, expr: Expr, form: Form) -> Expr {
-        match (self, form) {
-            (Self::JsonNumber, Form::Cast(ty)) => cast(expr, ty),
-            (Self::JsonNumber, Form::Bound) => cast(expr, "DOUBLE"),
+    fn in_type(&self, expr: Expr, ty: ParamType) -> Expr {
+        match (self, ty) {
+            (Self::JsonNumber, ParamType::Named(ty)) => cast(expr, ty),
+            (Self::JsonNumber, ParamType::Inferred) => cast(expr, "DOUBLE"),
             _ => expr,
         }
     }

@@ -55,7 +55,7 @@ pub(super) fn is_in(
     negated: bool,
 ) -> Expr {
     let known: Vec<&Value> = values.iter().map(|(value, _)| *value).collect();
-    let ty = param::shared_form(&left.class, &known);
+    let ty = param::shared_type(&left.class, &known);
     let is_number = matches!(
         left.class,
         TypeClass::Integer(_) | TypeClass::Numeric | TypeClass::Real4 | TypeClass::Real8

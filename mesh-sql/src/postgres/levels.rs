@@ -1,6 +1,6 @@
 //! Levels in PostgreSQL: the rows of each parent are read by a lateral join.
 
-use mesh_plan::{ColumnSource, CompareOp, Grouping, Join, JoinForm, Node, SortKey};
+use mesh_plan::{ColumnSource, CompareOp, Join, JoinForm, Node, SortKey};
 use mesh_schema::Link;
 use sea_query::{
     Asterisk, CommonTableExpression, Expr, Func, JoinType, Query, SelectStatement, WindowStatement,
@@ -8,15 +8,15 @@ use sea_query::{
 };
 
 use super::dialect::Postgres;
-use super::links::presence;
+use super::type_class::TypeClass;
 use super::{Operand, ReadStatement};
+use crate::class::Class as _;
 use crate::custom::{cast, operator};
 use crate::dialect::Operands;
-use crate::group;
 use crate::layout::Layout;
 use crate::levels::{
-    self, LevelDialect, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation, Position, ROW_NUMBER, column,
-    column_name, level_name, rows_alias, table_alias,
+    self, Level, LevelDialect, LevelRows, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation, Position,
+    ROW_NUMBER, Scope, column, column_name, level_name, rows_alias, table_alias,
 };
 use crate::links::{JUNCTION, key_of_one, linked};
 use crate::order::{SortTerm, order_by, sort_terms};
@@ -25,8 +25,6 @@ use mesh_plan::Plan;
 
 use super::dialect::Features;
 
-type Level = levels::Level<LevelRows>;
-
 impl ReadStatement {
     /// Lowers a plan.
     pub fn from_plan(plan: &Plan, features: &Features) -> Self {
@@ -34,42 +32,21 @@ impl ReadStatement {
     }
 }
 
-/// The rows of a level.
-#[derive(Clone)]
-pub(crate) struct LevelRows {
-    /// Whether there is at most one row.
-    is_one: bool,
-    /// The order of the rows, which joins do not keep.
-    order: Vec<SortTerm>,
+/// Returns the number of the only row, or the column with the number of a row.
+fn row_number(level: &Level, of_row: Expr) -> Expr {
+    if is_one(level) { cast(Expr::Constant(1.into()), "int8") } else { of_row }
 }
 
-impl Level {
-    /// Returns the number of the only row, or the column with the number of a row.
-    fn number(&self, of_row: Expr) -> Expr {
-        if self.rows.is_one { cast(Expr::Constant(1.into()), "int8") } else { of_row }
-    }
+fn is_one(level: &Level) -> bool {
+    matches!(level.rows, LevelRows::One)
 }
 
 impl<'f> LevelDialect for Postgres<'f> {
-    type Rows = LevelRows;
-    /// The number of rows.
-    type Scope = Option<u64>;
-
     const COUNT_TYPE: &'static str = "int8";
     const REPEATS_LEVELS: bool = false;
 
     fn may_join(join: &Join) -> bool {
         join.form == JoinForm::Record
-    }
-
-    fn fold(
-        lowering: &levels::Lowering<'_, Self>,
-        rows: SelectStatement,
-        operands: &Operands<'_, Self>,
-        grouping: &Grouping,
-        _limit: &Option<u64>,
-    ) -> SelectStatement {
-        group::fold(&lowering.dialect, rows, operands, grouping)
     }
 
     fn limit(
@@ -78,16 +55,12 @@ impl<'f> LevelDialect for Postgres<'f> {
         _node: &Node,
         operands: &Operands<'_, Self>,
         keys: &[SortKey],
-        limit: &Option<u64>,
+        scope: &Scope,
     ) {
         order_by(select, sort_terms::<Self>(operands, keys));
-        if let Some(limit) = limit {
+        if let Scope::Any(Some(limit)) | Scope::First(Some(limit)) = scope {
             select.limit(*limit);
         }
-    }
-
-    fn root_scope(limit: Option<u64>, _is_point: bool) -> Option<u64> {
-        limit
     }
 
     fn root_rows(&self, node: &Node, alias: &str, columns: &[usize], is_point: bool) -> LevelRows {
@@ -97,11 +70,10 @@ impl<'f> LevelDialect for Postgres<'f> {
             let value = typed_placeholder(self, node, source);
             Operand { expr: column(alias, number), ..value }
         };
-        LevelRows { is_one: is_point, order: sort_terms::<Self>(&operands, &node.order).collect() }
-    }
-
-    fn one_row() -> LevelRows {
-        LevelRows { is_one: false, order: Vec::new() }
+        if is_point {
+            return LevelRows::One;
+        }
+        LevelRows::Ordered(sort_terms::<Self>(&operands, &node.order).collect())
     }
 
     fn add_joined<'p>(
@@ -119,7 +91,8 @@ impl<'f> LevelDialect for Postgres<'f> {
         // Without a limit, the database can choose the cheapest join, but that does not keep the order of the parents. Only the
         // rows of the root are sorted again, so the joins of other levels have a limit.
         let limit = (position.level > 0 || key_of_one(join).is_none()).then_some(1);
-        let mut rows = lowering.rows(node, (number, &columns), Query::select(), vec![linked], &limit);
+        let mut rows =
+            lowering.rows(node, (number, &columns), Query::select(), vec![linked], &Scope::Any(limit));
         // A column that the link compares is never NULL if there is a row.
         let compared = match &join.link {
             Link::Direct { pairs } => node.columns.iter().enumerate().find_map(|(index, known)| {
@@ -131,7 +104,14 @@ impl<'f> LevelDialect for Postgres<'f> {
         };
         let presence = compared.unwrap_or_else(|| {
             let number = lowering.next();
-            let Operand { expr, class, .. } = presence(join, &table_alias);
+            let (expr, class) = match &join.link {
+                Link::Direct { pairs } if !pairs.is_empty() => {
+                    let target = pairs.first().map_or("", |pair| &pair.target);
+                    let column = Expr::col((table_alias.clone(), target.to_owned()));
+                    (column, TypeClass::of(node.native.get(target)))
+                }
+                _ => (Expr::Constant(true.into()), TypeClass::Boolean),
+            };
             rows.expr_as(expr, column_name(number));
             lowering.show(position.level, number, &class);
             number
@@ -155,7 +135,7 @@ impl<'f> LevelDialect for Postgres<'f> {
         let place = (&*table_alias(number), JUNCTION);
         let linked = linked(&lowering.dialect, parent, (&join.link, node), place, keys);
         let limit = Some(lowering.rows_per_parent(join, true));
-        let rows = lowering.rows(node, (number, &columns), Query::select(), vec![linked], &limit);
+        let rows = lowering.rows(node, (number, &columns), Query::select(), vec![linked], &Scope::Any(limit));
         let mut select = Query::select();
         match key {
             ParentKey::Columns(_) => {
@@ -170,21 +150,24 @@ impl<'f> LevelDialect for Postgres<'f> {
             select.and_where(operator(Expr::col((PARENTS, ROW_NUMBER)), CompareOp::Lte, None, shown));
         }
         // The rows of a single parent are bounded already.
-        if !lowering.levels.get(*level).is_some_and(|parents| parents.rows.is_one) {
+        if !lowering.levels.get(*level).is_some_and(is_one) {
             select.limit(lowering.rows_max);
         }
-        let here = lowering.push_level(node, Some(*level), &alias, select, Self::one_row());
+        let here = lowering.push_level(node, Some(*level), &alias, select, LevelRows::Ordered(Vec::new()));
         lowering.add(node, &Position { level: here, alias: &alias, path }, columns, None)
     }
 
     fn order(level: &Level) -> &[SortTerm] {
-        if level.parts.len() > 1 { &level.rows.order } else { &[] }
+        match &level.rows {
+            LevelRows::Ordered(order) if level.parts.len() > 1 => order,
+            _ => &[],
+        }
     }
 
     fn head(number: usize, level: &Level) -> [Expr; 3] {
         let null = || cast(Expr::null(), "int8");
         let parent = if level.parent.is_some() { Expr::col(PARENT_NUMBER) } else { null() };
-        let row = level.number(if level.has_children { Expr::col(ROW_NUMBER) } else { null() });
+        let row = row_number(level, if level.has_children { Expr::col(ROW_NUMBER) } else { null() });
         [cast(Expr::Constant((number as i64).into()), "int2"), parent, row]
     }
 
@@ -196,13 +179,13 @@ impl<'f> LevelDialect for Postgres<'f> {
         let mut with = WithClause::new();
         for (number, level) in levels.iter().enumerate() {
             let mut select = level.select.clone();
-            if level.has_children && !level.rows.is_one {
+            if level.has_children && !is_one(level) {
                 let mut window = WindowStatement::new();
                 order_by(&mut window, Self::order(level).iter().cloned());
                 select.expr_window_as(Func::cust("pg_catalog.row_number"), window, ROW_NUMBER);
             }
             if let Some(parents) = level.parent.and_then(|parent| levels.get(parent)) {
-                select.expr_as(parents.number(Expr::col((PARENTS, ROW_NUMBER))), PARENT_NUMBER);
+                select.expr_as(row_number(parents, Expr::col((PARENTS, ROW_NUMBER))), PARENT_NUMBER);
             }
             select.exprs(level.parts.iter().map(|part| Expr::col((part.clone(), Asterisk))));
             order_by(&mut select, Self::order(level).iter().cloned());

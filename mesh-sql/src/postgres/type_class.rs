@@ -8,7 +8,7 @@ use uuid::Uuid;
 use uuid::fmt::Hyphenated;
 
 use super::datetime;
-use crate::class::{self, Class, Form, canonical, is_decimal, number, whole};
+use crate::class::{self, Class, ParamType, canonical, is_decimal, number, whole};
 use crate::custom::{cast, operator};
 use mesh_plan::backend::is_special_decimal;
 use mesh_plan::{CompareOp, Value};
@@ -63,7 +63,7 @@ impl TypeClass {
     }
 
     /// Returns the type in which a value known only at run time is compared; empty if the database infers it.
-    fn bind_type(&self) -> &'static str {
+    fn bind_type_name(&self) -> &'static str {
         match self {
             Self::Boolean => "bool",
             Self::Integer(_) => "int8",
@@ -81,20 +81,20 @@ impl TypeClass {
         }
     }
 
-    /// Returns the name of the type of a form; `None` if the database infers it.
-    fn type_of(&self, form: Option<Form>) -> Option<&str> {
-        match (form, self) {
+    /// Returns the name of a type; `None` if the database infers it.
+    fn type_of(&self, ty: Option<ParamType>) -> Option<&str> {
+        match (ty, self) {
             (None, _) => Some("text"),
-            (Some(Form::Cast(ty)), _) => Some(ty),
-            (Some(Form::Own), Self::CaseInsensitive(_, name)) => Some(name),
-            (Some(Form::Own), Self::Enum(native)) => Some(&native.name),
-            (Some(Form::Bound | Form::Own), _) => None,
+            (Some(ParamType::Named(ty)), _) => Some(ty),
+            (Some(ParamType::OfColumn), Self::CaseInsensitive(_, name)) => Some(name),
+            (Some(ParamType::OfColumn), Self::Enum(native)) => Some(&native.name),
+            (Some(ParamType::Inferred | ParamType::OfColumn), _) => None,
         }
     }
 }
 
 impl Class for TypeClass {
-    const INTEGER: Form = Form::Cast("int8");
+    const INTEGER: ParamType = ParamType::Named("int8");
     const UNKNOWN: Option<&'static str> = Some("bool");
 
     fn of(native: Option<&NativeType>) -> Self {
@@ -133,11 +133,10 @@ impl Class for TypeClass {
         }
     }
 
-    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, Form)> {
-        let same = |ty| Some((Cow::Borrowed(value), Form::Cast(ty)));
-        let new = |value: Value, ty| Some((Cow::Owned(value), Form::Cast(ty)));
-        let as_text =
-            |form| Some((Self::bind_as_text(value), form)).filter(|(text, _)| **text != Value::Null);
+    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, ParamType)> {
+        let same = |ty| Some((Cow::Borrowed(value), ParamType::Named(ty)));
+        let new = |value: Value, ty| Some((Cow::Owned(value), ParamType::Named(ty)));
+        let as_text = |ty| Some((Self::bind_as_text(value), ty)).filter(|(text, _)| **text != Value::Null);
         match (self, value) {
             (_, value) if !Self::is_storable(value) => None,
             (Self::Boolean, Value::Boolean(_)) => same("bool"),
@@ -157,9 +156,9 @@ impl Class for TypeClass {
             (Self::Real8, value) => new(number(value)?.into(), "float8"),
             (Self::Numeric, Value::Integer(_) | Value::Real(_)) => same("numeric"),
             (Self::Numeric, Value::Text(text)) if is_special_decimal(text) => same("numeric"),
-            (Self::Text(ty), _) => as_text(Form::Cast(ty)),
-            (Self::CaseInsensitive(..), _) => as_text(Form::Own),
-            (Self::Unknown, _) => as_text(Form::Bound),
+            (Self::Text(ty), _) => as_text(ParamType::Named(ty)),
+            (Self::CaseInsensitive(..), _) => as_text(ParamType::OfColumn),
+            (Self::Unknown, _) => as_text(ParamType::Inferred),
             (Self::Uuid, Value::Text(text)) if text.len() == Hyphenated::LENGTH => {
                 Uuid::try_parse(text).ok().and_then(|_| same("uuid"))
             }
@@ -168,10 +167,12 @@ impl Class for TypeClass {
                 None => new(datetime::time(text)?.into(), "timestamp"),
             },
             (Self::Timestamp | Self::TimestampZone, Value::Text(text)) => {
-                new(datetime::time(text)?.into(), self.bind_type())
+                new(datetime::time(text)?.into(), self.bind_type_name())
             }
             (Self::Bytes, Value::Bytes(_)) => same("bytea"),
-            (Self::Enum(native), Value::Text(text)) if native.labels.contains(text) => as_text(Form::Own),
+            (Self::Enum(native), Value::Text(text)) if native.labels.contains(text) => {
+                as_text(ParamType::OfColumn)
+            }
             _ => None,
         }
     }
@@ -185,16 +186,16 @@ impl Class for TypeClass {
         }
     }
 
-    fn bind_form(&self) -> Form {
-        match self.bind_type() {
-            "" => Form::Bound,
-            ty => Form::Cast(ty),
+    fn bind_type(&self) -> ParamType {
+        match self.bind_type_name() {
+            "" => ParamType::Inferred,
+            ty => ParamType::Named(ty),
         }
     }
 
-    fn binds(&self, _value: &Value, form: Form) -> bool {
-        let bind_form = self.bind_form();
-        bind_form == Form::Bound || bind_form == form
+    fn binds(&self, _value: &Value, ty: ParamType) -> bool {
+        let bind_type = self.bind_type();
+        bind_type == ParamType::Inferred || bind_type == ty
     }
 
     fn list<'v>(values: impl Iterator<Item = Cow<'v, Value>>) -> Value {
@@ -205,15 +206,15 @@ impl Class for TypeClass {
         !matches!(value, Value::Text(text) if text.contains('\0'))
     }
 
-    fn typed(&self, param: Expr, form: Option<Form>) -> Expr {
-        match self.type_of(form) {
+    fn typed(&self, param: Expr, ty: Option<ParamType>) -> Expr {
+        match self.type_of(ty) {
             Some(ty) => cast(param, ty),
             None => param,
         }
     }
 
-    fn typed_list(&self, param: Expr, form: Option<Form>) -> Expr {
-        match self.type_of(form) {
+    fn typed_list(&self, param: Expr, ty: Option<ParamType>) -> Expr {
+        match self.type_of(ty) {
             Some(ty) => cast(param, &format!("{ty}[]")),
             None => param,
         }
@@ -242,9 +243,9 @@ impl Class for TypeClass {
                 (cast(expr, "text"), "text")
             }
             Self::Boolean | Self::Real4 | Self::Real8 | Self::Numeric | Self::Uuid => {
-                (expr, self.bind_type())
+                (expr, self.bind_type_name())
             }
-            Self::Date | Self::Timestamp | Self::TimestampZone => (expr, self.bind_type()),
+            Self::Date | Self::Timestamp | Self::TimestampZone => (expr, self.bind_type_name()),
         }
     }
 

@@ -7,7 +7,7 @@ use mesh_schema::NativeType;
 use sea_query::{Expr, Func};
 
 use super::{functions, list};
-use crate::class::{Class, Form};
+use crate::class::{Class, ParamType};
 use crate::predicate::compare;
 
 /// The type in which the values of a column are compared, if it holds them in several forms.
@@ -38,8 +38,8 @@ impl Class for Mixed {
         Self(native.map(|native| name(&native.name)))
     }
 
-    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, Form)> {
-        Some((Cow::Borrowed(value), Form::Bound))
+    fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, ParamType)> {
+        Some((Cow::Borrowed(value), ParamType::Inferred))
     }
 
     fn list<'v>(values: impl Iterator<Item = Cow<'v, Value>>) -> Value {

@@ -6,7 +6,7 @@ use sea_query::{Expr, ExprTrait as _, Func, Query, QueryBuilder, SqliteQueryBuil
 
 use super::class::Mixed;
 use super::{Operand, Param, functions};
-use crate::class::{Class as _, Form};
+use crate::class::{Class as _, ParamType};
 use crate::dialect::Dialect;
 use crate::pattern::bound;
 use crate::statement::Params;
@@ -78,12 +78,12 @@ impl Dialect for Sqlite {
         let class = left.class.clone();
         let values: Vec<_> = values.iter().map(Comparand::parts).collect();
         if values.len() > LISTED_MAX {
-            let list = param::list(params, &class, Some(Form::Bound), &values);
+            let list = param::list(params, &class, Some(ParamType::Inferred), &values);
             return is_in_list(left, list, negated);
         }
-        let values = values
-            .into_iter()
-            .map(|value| class.one_form(param::value_or_input(params, &class, Some(Form::Bound), value)));
+        let values = values.into_iter().map(|value| {
+            class.one_form(param::value_or_input(params, &class, Some(ParamType::Inferred), value))
+        });
         let values: Vec<Expr> = values.collect();
         let left = left.comparable().expr;
         if negated { left.is_not_in(values) } else { left.is_in(values) }

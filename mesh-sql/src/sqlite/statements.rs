@@ -100,21 +100,9 @@ struct SelectBuilder {
     room: JoinRoom,
 }
 
-/// The place of a node's rows in a statement.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    /// The alias of the node's table.
-    alias: &'a str,
-    /// The position of the node's first column.
-    offset: usize,
-    /// The position of the column that shows whether there is a record, if the node is joined to its parent.
-    presence: Option<usize>,
-}
-
 impl Lowering {
     fn node(&mut self, node: &Node, parent: Option<(&Node, &Join)>, point: bool) -> Statements {
-        let limit = limit(node, parent.map(|(_, join)| join), point);
-        let (statement, joins) = self.statement(node, parent, (point, limit));
+        let (statement, joins) = self.statement(node, parent, point);
         let always_has_row = parent.is_some_and(|(_, join)| join.form == JoinForm::Group);
         let counts = node.page.as_ref().is_some_and(|page| page.total);
         let total = counts.then(|| total(self.sqlite, node));
@@ -128,13 +116,14 @@ impl Lowering {
         &mut self,
         node: &Node,
         parent: Option<(&Node, &Join)>,
-        (point, limit): (bool, Option<Limit>),
+        point: bool,
     ) -> (Statement<Param>, Vec<Statements>) {
         let (sqlite, alias) = (self.sqlite, self.alias());
         let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
+        let limit = limit(&mut params, node, parent.map(|(_, join)| join), point);
         let mut select = Query::select();
         select.from_as(sqlite.table(&node.table), alias.clone());
-        let operands = RowOperands::new(&sqlite, &mut params, node, alias.clone(), &mut select);
+        let operands = RowOperands::new(&sqlite, &mut params, node, alias.clone(), (&mut select, false));
         let junction = parent.and_then(|(_, join)| UniquePairs::of(&join.link));
         // The junction's column is equal to the target's column, and an index on it may have the rows in order.
         let values = |source: &ColumnSource| match (&junction, source) {
@@ -175,8 +164,7 @@ impl Lowering {
         }
         let columns = node.columns.iter().map(|column| values(&column.source).expr).collect();
         let mut rows = SelectBuilder { select, params, columns, room: JoinRoom::default() };
-        let place = Place { alias: &alias, offset: 0, presence: None };
-        let joins = self.joins(&mut rows, (node, place));
+        let joins = self.joins(&mut rows, node, &alias);
         let SelectBuilder { mut select, mut params, columns, .. } = rows;
         show(&mut select, node, columns);
         let select = complete(node, select, limit, &mut params, &values);
@@ -190,10 +178,10 @@ impl Lowering {
     }
 
     /// Lowers the nodes below a node.
-    fn joins(&mut self, rows: &mut SelectBuilder, (node, place): (&Node, Place<'_>)) -> Vec<Statements> {
+    fn joins(&mut self, rows: &mut SelectBuilder, node: &Node, alias: &str) -> Vec<Statements> {
         let lower = |join: &Join| match key_of_one(join) {
             Some(pairs) if join.node.related.is_empty() && rows.room.take(join) => {
-                self.join(rows, (node, place), (join, pairs))
+                self.join(rows, (node, alias), (join, pairs))
             }
             _ => self.node(&join.node, Some((node, join)), false),
         };
@@ -204,12 +192,12 @@ impl Lowering {
     fn join(
         &mut self,
         rows: &mut SelectBuilder,
-        (parent, parent_place): (&Node, Place<'_>),
+        (parent, parent_alias): (&Node, &str),
         (join, pairs): (&Join, &[ColumnPair]),
     ) -> Statements {
         let (sqlite, node, alias) = (self.sqlite, &join.node, self.alias());
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
-        let key = |pair: &ColumnPair| operand(parent_place.alias, &pair.parent);
+        let key = |pair: &ColumnPair| operand(parent_alias, &pair.parent);
         let keys = pairs.iter().map(|pair| sqlite.parent_key(key(pair), join.is_same_type));
         let mut condition = linked(&sqlite, parent, (&join.link, node), (&alias, JUNCTION), keys);
         let values = |source: &ColumnSource| table_operand(&node.native, &alias, source);
@@ -222,19 +210,12 @@ impl Lowering {
         let compared = pairs.first().map(|pair| operand(&alias, &pair.target));
         let presence = match known_presence(join, pairs) {
             Some(column) => offset + column,
-            None => match unused_key((parent, parent_place), join) {
-                Some(unused) => {
-                    rows.columns.splice(unused..=unused, compared);
-                    unused
-                }
-                None => {
-                    rows.columns.extend(compared);
-                    rows.columns.len() - 1
-                }
-            },
+            None => {
+                rows.columns.extend(compared);
+                rows.columns.len() - 1
+            }
         };
-        let place = Place { alias: &alias, offset, presence: Some(presence) };
-        let joins = self.joins(rows, (node, place));
+        let joins = self.joins(rows, node, &alias);
         Statements { rows: NodeRows::Joined { offset, presence }, joins, total: None }
     }
 }
@@ -243,20 +224,6 @@ impl Lowering {
 fn known_presence(join: &Join, pairs: &[ColumnPair]) -> Option<usize> {
     let is_compared = |source: &ColumnSource| matches!(source, ColumnSource::Column(name) if pairs.iter().any(|pair| pair.target == *name));
     join.node.columns.iter().position(|column| is_compared(&column.source))
-}
-
-/// Returns the position of the parent's key in its rows if nothing needs it there. The condition of the join itself compares the
-/// stored column.
-fn unused_key((parent, place): (&Node, Place<'_>), join: &Join) -> Option<usize> {
-    let key = *join.parent_keys.first().filter(|key| is_only_key_of(parent, **key, join))?;
-    let position = place.offset + key;
-    (place.presence != Some(position) && !join.node.columns.is_empty()).then_some(position)
-}
-
-/// Returns whether nothing but one of the joins uses a column: neither the response, nor cursors, nor another join.
-fn is_only_key_of(node: &Node, column: usize, join: &Join) -> bool {
-    let mut others = node.joins.iter().filter(|other| !std::ptr::eq(*other, join));
-    !node.needs(column) && others.all(|other| !other.parent_keys.contains(&column))
 }
 
 /// A junction that contains each pair of a parent and a record only once, so that it can be joined to the records.
@@ -302,24 +269,17 @@ fn total(sqlite: Sqlite, node: &Node) -> Statement<Param> {
     params.render(rows.expr(count_rows()), SqliteQueryBuilder)
 }
 
-/// The number of rows that a statement returns.
-#[derive(Clone, Copy)]
-enum Limit {
-    /// This number.
-    Rows(u64),
-    /// The number in the input with this index, plus the second number.
-    Input(usize, u8),
-}
-
-fn limit(node: &Node, join: Option<&Join>, point: bool) -> Option<Limit> {
+/// Returns the limit of the rows of a node.
+fn limit(params: &mut Params<Param>, node: &Node, join: Option<&Join>, point: bool) -> Option<u64> {
     if point || join.is_some_and(|join| join.form == JoinForm::Record) {
         // A single row needs no limit. With an order, however, SQLite would sort all rows to find it.
-        return (!node.order.is_empty()).then_some(Limit::Rows(1));
+        return (!node.order.is_empty()).then_some(1);
     }
     // The root reads one more row, which shows whether another page follows.
+    let more = u8::from(join.is_none());
     node.page.as_ref().map(|page| match page.size {
-        PageSize::Rows(rows) => Limit::Rows(u64::from(rows) + u64::from(join.is_none())),
-        PageSize::Input(slot) => Limit::Input(slot, join.is_none().into()),
+        PageSize::Rows(rows) => u64::from(rows) + u64::from(more),
+        PageSize::Input(slot) => param::limit(params, slot, more),
     })
 }
 
@@ -345,14 +305,10 @@ fn sort_name(column: usize) -> String {
 fn complete(
     node: &Node,
     mut select: SelectStatement,
-    limit: Option<Limit>,
+    limit: Option<u64>,
     params: &mut Params<Param>,
     columns: &Operands<'_, Sqlite>,
 ) -> SelectStatement {
-    let limit = limit.map(|limit| match limit {
-        Limit::Rows(rows) => rows,
-        Limit::Input(slot, more) => param::limit(params, slot, more),
-    });
     let sorted = |source: &ColumnSource| {
         let shown = node.order.iter().find(|key| key.source == *source).and_then(|key| key.column);
         match shown.filter(|_| is_subquery(node, source)) {

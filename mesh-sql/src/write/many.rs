@@ -52,7 +52,7 @@ fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
 }
 
 /// Returns the statement that creates the records of creations that are alike ([`count_alike`]), and returns their ids in the
-/// same order. `None` if the database cannot return rows from an insertion.
+/// same order.
 pub(crate) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<Statement<Param<D::Class>>> {
     let first = mutations.first()?;
     let mut steps = Steps::new(dialect);
@@ -66,10 +66,8 @@ pub(crate) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<S
     }
     insert.returning(steps.id_of(first.subject()));
     let mut statement = steps.params.render(&insert, steps.dialect.builder());
-    if !D::RETURNS_UPDATED {
-        let ids = steps.shown_ids(first.subject(), Expr::col);
-        statement.sql.push_str(&steps.dialect.returning(ids)?);
-    }
+    let ids = steps.shown_ids(first.subject(), Expr::col);
+    statement.sql.extend(steps.dialect.returning(ids));
     Some(statement)
 }
 

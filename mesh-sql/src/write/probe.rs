@@ -3,7 +3,6 @@
 use mesh_schema::{Entity, Field, Schema};
 use sea_query::{Expr, Query};
 
-use super::Steps;
 use crate::dialect::Dialect;
 
 /// A statement that a database refuses if it would refuse the writes of an entity.
@@ -50,48 +49,39 @@ impl Write {
     }
 
     /// Returns the statement of the write of some fields, which finds no row.
-    fn statement<D: Dialect>(self, dialect: D, entity: &Entity, fields: &[&Field]) -> String {
-        let steps = Steps::new(dialect);
+    fn statement<D: Dialect>(self, dialect: &D, entity: &Entity, fields: &[&Field]) -> String {
         let none = Expr::Constant(false.into());
-        let returned = || Query::returning().columns(entity.id_fields().map(|field| field.column.clone()));
+        // The builder leaves the clause out for a database that does not have it.
+        let returned = Query::returning().columns(entity.id_fields().map(|field| field.column.clone()));
         let columns = fields.iter().map(|field| field.column.clone());
-        let table = steps.dialect.table(&entity.table);
+        let table = dialect.table(&entity.table);
         match self {
             Self::Create => {
                 let mut rows = Query::select();
                 rows.columns(columns.clone()).from(table.clone()).and_where(none);
                 let mut insert = Query::insert();
-                insert.into_table(table).columns(columns);
+                insert.into_table(table).columns(columns).returning(returned);
                 // There are as many columns as values, so this cannot fail.
                 let _ = insert.select_from(rows);
-                if D::RETURNS_UPDATED {
-                    insert.returning(returned());
-                }
-                steps.params.render(&insert, steps.dialect.builder()).sql
+                insert.to_string(dialect.builder())
             }
             Self::Update => {
+                let values = columns.map(|column| (column.clone(), Expr::col(column)));
                 let mut update = Query::update();
-                update.table(table).and_where(none);
-                update.values(columns.map(|column| (column.clone(), Expr::col(column))));
-                if D::RETURNS_UPDATED {
-                    update.returning(returned());
-                }
-                steps.params.render(&update, steps.dialect.builder()).sql
+                update.table(table).values(values).and_where(none).returning(returned);
+                update.to_string(dialect.builder())
             }
             Self::Delete => {
                 let mut delete = Query::delete();
-                delete.from_table(table).and_where(none);
-                if D::RETURNS_UPDATED {
-                    delete.returning(returned());
-                }
-                steps.params.render(&delete, steps.dialect.builder()).sql
+                delete.from_table(table).and_where(none).returning(returned);
+                delete.to_string(dialect.builder())
             }
         }
     }
 }
 
 /// Returns the statements for the writes that the schema permits.
-pub(crate) fn probes<D: Dialect + Clone>(schema: &Schema, dialect: D) -> Vec<WriteProbe> {
+pub(crate) fn probes<D: Dialect>(schema: &Schema, dialect: D) -> Vec<WriteProbe> {
     let mut probes = Vec::new();
     for (_, entity) in schema.entities().filter(|(_, entity)| !entity.id.is_empty()) {
         for (write, action) in
@@ -103,7 +93,7 @@ pub(crate) fn probes<D: Dialect + Clone>(schema: &Schema, dialect: D) -> Vec<Wri
             if !is_permitted {
                 continue;
             }
-            let sql = |fields: &[&Field]| write.statement(dialect.clone(), entity, fields);
+            let sql = |fields: &[&Field]| write.statement(&dialect, entity, fields);
             let singles = if fields.len() > 1 { fields.as_slice() } else { &[] };
             probes.push(WriteProbe {
                 sql: sql(&fields),

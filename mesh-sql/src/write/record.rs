@@ -17,7 +17,9 @@ impl<D: Dialect> Steps<D> {
             let cells = self.updated_cells(subject, values);
             let keeps_id = subject.id_columns().all(|id| values.iter().all(|value| &*value.column != id));
             if keeps_id && self.dialect.counts_updated() {
-                self.set_counted(subject, id, cells);
+                let update = self.update_of(subject, id, cells);
+                self.push(&update, Some(EmptyResult::Subject));
+                self.list.iter_mut().last().into_iter().for_each(|step| step.counts_rows = true);
                 return self.check_written(subject);
             }
             self.set(subject, id, cells, EmptyResult::Subject);
@@ -27,7 +29,7 @@ impl<D: Dialect> Steps<D> {
                     let assigned = values.iter().find(|value| &*value.column == name);
                     assigned.map_or(IdPart::Value(part), |value| IdPart::Assigned(&value.value))
                 });
-                self.return_updated_id(subject, id.collect(), EmptyResult::Subject);
+                self.select_id(subject, None, id.collect(), EmptyResult::Subject);
             }
             self.return_id(subject);
         }
@@ -44,12 +46,6 @@ impl<D: Dialect> Steps<D> {
         cells.into_iter().map(updated).collect()
     }
 
-    /// Adds a step that returns the id of a record whose id an update may have changed.
-    pub(super) fn return_updated_id(&mut self, subject: &Subject, id: Vec<IdPart<'_>>, if_none: EmptyResult) {
-        let select = self.select(subject, None, Some(id));
-        self.push(&select, Some(if_none));
-    }
-
     /// Adds an update of one record that returns its id.
     pub(super) fn set(
         &mut self,
@@ -61,13 +57,6 @@ impl<D: Dialect> Steps<D> {
         let mut update = self.update_of(subject, id, cells);
         update.returning(self.id_of(subject));
         self.push(&update, Some(if_none));
-    }
-
-    /// Adds an update of one record that counts the changed rows instead of returning the id.
-    fn set_counted(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) {
-        let update = self.update_of(subject, id, cells);
-        self.push(&update, Some(EmptyResult::Subject));
-        self.list.iter_mut().last().into_iter().for_each(|step| step.counts_rows = true);
     }
 
     /// Returns an update of one record, without `RETURNING`.

@@ -95,7 +95,8 @@ impl<D: Dialect> Steps<D> {
                 if subject.checked().is_some() {
                     // The columns of the link may be part of the id.
                     let linked = self.cells_of_subject(other, to, key);
-                    self.check(subject, with_cells(subject, parent.id, &linked));
+                    let id = with_cells(subject, parent.id, &linked);
+                    self.select_id(subject, subject.checked(), id, EmptyResult::Guard);
                 }
             }
             LinkKey::InRelated(key) => {
@@ -106,11 +107,11 @@ impl<D: Dialect> Steps<D> {
                 if key.set.iter().any(|pair| other.entity().is_id_column(&pair.target)) {
                     if !D::RETURNS_UPDATED {
                         let cells = self.cells_of_other(parent, key);
-                        self.return_updated_id(other, with_cells(other, to, &cells), EmptyResult::Other);
+                        self.select_id(other, None, with_cells(other, to, &cells), EmptyResult::Other);
                     }
                     self.return_id(other);
                 } else if other.checked().is_some() {
-                    self.check(other, id_parts(to));
+                    self.select_id(other, other.checked(), id_parts(to), EmptyResult::Guard);
                 }
             }
             LinkKey::Junction { .. } => {
@@ -197,7 +198,8 @@ impl<D: Dialect> Steps<D> {
             let cells = key.set.iter().map(|pair| (pair.parent.clone(), Expr::null())).collect();
             self.set(parent.subject, parent.id, cells, EmptyResult::Subject);
             if parent.subject.checked().is_some() {
-                self.check(parent.subject, id_parts(parent.id));
+                let checked = parent.subject.checked();
+                self.select_id(parent.subject, checked, id_parts(parent.id), EmptyResult::Guard);
             }
             return;
         }
