@@ -26,6 +26,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// Returns whether the request is at fault, so that it must not be sent again unchanged, as 400 and its relatives say. The
+    /// message is for the client. Any other error is a fault of the server, and its details are for the log.
+    pub fn is_client_fault(&self) -> bool {
+        match self {
+            Self::Syntax(_) => true,
+            Self::Plan(error) => !matches!(error.kind, PlanErrorKind::Policy { .. }),
+            Self::Resolve(error) | Self::Write(WriteError::Failed(error)) => error.is_client_fault(),
+            Self::Write(_) => true,
+        }
+    }
+
     /// Sets the position of a [`PlanError`] in `text`, from which the query was parsed.
     #[must_use]
     pub fn with_position_in(self, text: &str) -> Self {
@@ -277,6 +288,18 @@ pub enum ResolveError {
 }
 
 impl ResolveError {
+    /// Returns whether the request asks for more than a bound allows.
+    pub fn is_client_fault(&self) -> bool {
+        matches!(
+            self,
+            Self::TooLarge { .. }
+                | Self::ExportTooLong { .. }
+                | Self::TooManyBytes { .. }
+                | Self::SortTooLarge { .. }
+                | Self::SumOverflow
+        )
+    }
+
     /// Creates a failure with a message for the log.
     pub fn new(message: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Failed(message.into())

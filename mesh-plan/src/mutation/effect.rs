@@ -3,7 +3,7 @@
 use mesh_schema::TableName;
 
 use super::{Action, LinkKey, Mutation};
-use crate::{Key, Value, WriteError};
+use crate::{Key, WriteError};
 
 impl Mutation {
     /// Returns the error of a write whose statement a trigger or rule of the storage has skipped or replaced.
@@ -46,30 +46,5 @@ impl Mutation {
             Action::Create { .. } | Action::CreateChild { .. } => Key::default(),
             action => action.other_id().or_else(|| action.id()).cloned().unwrap_or_default(),
         }
-    }
-
-    /// Returns the write with other values, and then other parts of its ids.
-    pub fn map_values(&self, mut map: impl FnMut(&Value) -> Value) -> Self {
-        let mut write = self.clone();
-        let action = &mut write.action;
-        if let Action::Create { values }
-        | Action::Update { values, .. }
-        | Action::CreateChild { values, .. } = action
-        {
-            values.iter_mut().for_each(|assigned| assigned.value = map(&assigned.value));
-        }
-        let mut map_id = |id: &mut Key| *id = id.iter().map(&mut map).collect();
-        match action {
-            Action::Create { .. } | Action::Merge { .. } => {}
-            Action::Update { id, .. }
-            | Action::Delete { id }
-            | Action::CreateChild { id, .. }
-            | Action::Disconnect { id, .. } => map_id(id),
-            Action::Link { id, to, .. } | Action::Connect { id, to, .. } => {
-                [id, to].into_iter().for_each(map_id)
-            }
-            Action::Remove { id, child, .. } => [id, child].into_iter().for_each(map_id),
-        }
-        write
     }
 }

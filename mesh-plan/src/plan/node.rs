@@ -12,6 +12,7 @@ use crate::value::json::{JsonPointer, JsonType};
 
 /// One use of an entity in a query.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Node {
     /// Dotted relation names from the root entity, such as `post.comments.author`.
     pub path: String,
@@ -216,6 +217,7 @@ pub enum TemplatePiece {
 
 /// A nested relation.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Join {
     /// The key in the response: the alias, or the relation's name if there is no alias.
     pub name: String,
@@ -240,6 +242,7 @@ pub struct Join {
 
 /// The related records of a relation condition, of a path or of an order by an aggregate.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Related {
     /// The name of their table in flat rows: the name of the relation, a `$` and a number.
     pub name: String,
@@ -318,6 +321,7 @@ impl SortKey {
 
 /// A page.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Page {
     /// The number of rows. At the root, one more row is fetched if there is one. It shows that there is another page in that
     /// direction.
@@ -344,6 +348,7 @@ pub enum PageSize {
 
 /// The grouping of rows. The node's `columns` name the keys first, then the aggregates.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Grouping {
     /// Storage columns of the group keys. Without keys, all rows are one group, even if there are none.
     pub keys: Vec<String>,
@@ -355,6 +360,7 @@ pub struct Grouping {
 
 /// A value computed over the rows of a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Aggregate {
     /// Its name in the item.
     pub alias: String,
