@@ -7,7 +7,8 @@ use mesh_integrity::{
     AttemptStore, NonceStore, NonceTable, RevocationStore, SharedNonces, StoreError, UsersTable,
 };
 use mesh_plan::backend::Usage;
-use mesh_plan::{BoxFuture, Changes, Mutator, Plan, QueryStore, ResolveError, Resolver};
+use mesh_plan::persisted::QueryStore;
+use mesh_plan::{BoxFuture, Changes, Mutator, Plan, ResolveError, Resolver};
 use mesh_schema::{Schema, TableName};
 
 use crate::Contents;

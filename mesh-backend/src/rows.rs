@@ -3,7 +3,8 @@
 use std::cell::OnceCell;
 
 use mesh_plan::backend::{Cells, Flow, RowSource};
-use mesh_plan::{Aggregate, Node, Plan, ResolveError, Value, ValueRef};
+use mesh_plan::plan::Aggregate;
+use mesh_plan::{Node, Plan, ResolveError, Value, ValueRef};
 use mesh_ql::AggregateFn;
 use mesh_sql::Layout;
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mesh_plan::backend::{Generations, PlanId};
+use mesh_plan::backend::{Cache, PlanId};
 use mesh_plan::{Plan, ResolveError};
 
 /// The number of plans whose estimates are kept.
@@ -12,12 +12,12 @@ const AGE: Duration = Duration::from_secs(60);
 
 /// Estimates of the numbers of rows that plans sort, by the ids of the plans.
 pub struct SortBound {
-    estimates: Generations<PlanId, (Instant, u64)>,
+    estimates: Cache<PlanId, (Instant, u64)>,
 }
 
 impl Default for SortBound {
     fn default() -> Self {
-        Self { estimates: Generations::bounded(PLANS, usize::MAX) }
+        Self { estimates: Cache::bounded(PLANS, usize::MAX) }
     }
 }
 

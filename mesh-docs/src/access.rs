@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::HeaderMap;
-use mesh_plan::{Context, Persisted};
+use mesh_plan::Context;
+use mesh_plan::persisted::Persisted;
 
 use crate::Error;
 

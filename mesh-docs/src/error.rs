@@ -35,7 +35,7 @@ pub enum Error {
     NotRegistered,
     /// The store of registered queries failed.
     #[error(transparent)]
-    Queries(#[from] mesh_plan::QueryStoreError),
+    Queries(#[from] mesh_plan::persisted::QueryStoreError),
     /// The query is invalid, or running it failed.
     #[error(transparent)]
     Read(#[from] mesh_plan::Error),

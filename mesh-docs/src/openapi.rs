@@ -15,7 +15,7 @@ mod writes;
 
 use std::collections::HashSet;
 
-use mesh_plan::Registration;
+use mesh_plan::persisted::Registration;
 use mesh_schema::{Entity, Schema};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! The writes of an entity that the caller has permission for.
 
-use mesh_plan::LinkKey;
+use mesh_plan::mutation::LinkKey;
 use mesh_schema::{Cardinality, Entity, Field, Link, Relation};
 use serde_json::{Value, json};
 

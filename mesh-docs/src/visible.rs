@@ -6,7 +6,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use mesh_plan::{Error, Mesh, PlanError, PlanErrorKind};
+use mesh_plan::error::PlanErrorKind;
+use mesh_plan::{Error, Mesh, PlanError};
 use mesh_ql::{Filter, Name, OrderKey, Query, ReadNode, Selection};
 use mesh_schema::{Entity, EntityId, Member, Relation, Schema};
 

@@ -1,6 +1,6 @@
 //! What the implementations of back ends need, in addition to plans, writes and rows.
 
-pub use crate::cache::{Cache as Generations, Cache, LocalCache as LocalGenerations, LocalCache};
+pub use crate::cache::{Cache, LocalCache};
 pub use crate::outcome::CommitGate;
 pub use crate::plan::{PlanId, PlanKey};
 pub use crate::repeats::Repeats;

@@ -45,7 +45,8 @@
 //!
 //! [`memory::Tables`] is a resolver over data in memory that answers every plan, for tests, prototypes and small data that
 //! does not change. [`policy`] restricts what principals can read and write. Writers publish their changes in
-//! [`Changes`]. The crate `mesh-sql` lowers plans to SQL.
+//! [`Changes`]. The crate `mesh-sql` lowers plans to SQL. The parts of a plan are in [`plan`], those of a write in [`mutation`],
+//! and registered queries in [`persisted`].
 //!
 //! # Invariants
 //! - Only the planner creates a [`Plan`]. Every name in a plan is in the schema.
@@ -58,13 +59,13 @@
 
 pub mod backend;
 mod cache;
-mod change;
-mod error;
+pub mod change;
+pub mod error;
 mod mesh;
-mod mutation;
+pub mod mutation;
 mod outcome;
-mod persisted;
-mod plan;
+pub mod persisted;
+pub mod plan;
 mod planner;
 pub mod policy;
 mod repeats;
@@ -74,25 +75,14 @@ mod script;
 mod shape;
 mod value;
 
-pub use change::{Change, Changes, Listener};
-pub use error::{Error, FieldFault, PlanError, PlanErrorKind, ResolveError, Rule, WriteError, WriteFault};
+pub use change::{Change, Changes};
+pub use error::{Error, PlanError, ResolveError, WriteError};
 pub use mesh::{
     BuildError, BuildFault, Expected, Mesh, MeshBuilder, Parameter, Request, Transacted, WriteReply,
 };
-pub use mutation::{
-    Action, Assignment, Fields, FieldsError, KeyColumns, LinkKey, Mutation, Mutator, Reference,
-    ReferenceColumn, ReferenceTarget, RelatedRecord, Subject, Written,
-};
+pub use mutation::{Fields, Mutation, Mutator, Written};
 pub use outcome::Outcome;
-pub use persisted::{
-    ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, RegisterError,
-    Registration,
-};
-pub use plan::{
-    Aggregate, Column, ColumnSource, Comparand, CompareOp, ComputedFunction, ComputedInputs, ConditionOrigin,
-    Grouping, Join, JoinForm, Node, Output, Page, PageSize, Plan, PlanCondition, Predicate, Related, SortKey,
-    Target, TemplatePiece,
-};
+pub use plan::{ComputedInputs, Node, Plan};
 pub use planner::write::{WriteRequest, WriteTarget};
 pub use planner::{Limits, QuerySource};
 pub use policy::Principal;

@@ -20,6 +20,7 @@ use mesh_ql::{Format, ParamValues};
 use mesh_schema::Schema;
 
 use crate::cache::Cache;
+use crate::error::PlanErrorKind;
 use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
 use crate::plan::parameters::Parameters;
@@ -29,8 +30,8 @@ use crate::policy::{View, Views};
 use crate::resolver::MaybeReady;
 use crate::rows::StepCounter;
 use crate::{
-    Answer, Context, Error, Export, JsonBody, Limits, Mutator, PlanError, PlanErrorKind, Principal,
-    QuerySource, RecordId, ResolveError, Resolver, Value,
+    Answer, Context, Error, Export, JsonBody, Limits, Mutator, PlanError, Principal, QuerySource, RecordId,
+    ResolveError, Resolver, Value,
 };
 
 pub use builder::{BuildError, BuildFault, MeshBuilder};

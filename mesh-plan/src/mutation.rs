@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
+use crate::error::Rule;
 use crate::plan::{Node, Plan, Predicate, Target};
 use crate::value::key;
-use crate::{Key, Rule, Value, WriteError};
+use crate::{Key, Value, WriteError};
 pub use fields::{Fields, FieldsError};
 pub use mutator::{Mutator, Written};
 

@@ -13,7 +13,8 @@ use ring::digest;
 use thiserror::Error;
 
 use crate::cache::Cache;
-use crate::{BoxFuture, Error, Mesh, PlanError, PlanErrorKind, Principal, Request};
+use crate::error::PlanErrorKind;
+use crate::{BoxFuture, Error, Mesh, PlanError, Principal, Request};
 pub use declarations::ParamDeclarations;
 
 /// The id of a registered query: `q_` and the first 32 hex digits of the SHA-256 of format, NUL and text. All servers
@@ -154,7 +155,8 @@ impl QueryStoreError {
 /// The registered queries of one [`Mesh`]: preloaded ones, those in use, and optionally a store of all of them.
 ///
 /// ```
-/// use mesh_plan::{Mesh, Persisted, PersistedQuery, Registration};
+/// use mesh_plan::persisted::{Persisted, PersistedQuery, Registration};
+/// use mesh_plan::Mesh;
 /// use mesh_ql::Format;
 /// # use mesh_schema::{FieldType, Schema};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

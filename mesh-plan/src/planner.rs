@@ -24,11 +24,12 @@ use mesh_ql::{Controls, Name, OrParam, Query, ReadNode, Span, Spanned};
 use mesh_schema::{Cardinality, Entity, EntityId, FieldType, Schema};
 use ring::digest;
 
+use crate::error::PlanErrorKind;
 use crate::plan::cursor::{CursorKey, UnverifiedCursor};
 use crate::plan::parameters::PageMember;
 use crate::plan::{Column, Node, Page, PageSize, PlanId, PlannedQuery, Predicate, SortKey};
 use crate::policy::View;
-use crate::{PlanError, PlanErrorKind, Value};
+use crate::{PlanError, Value};
 use columns::Columns;
 use context::{NodeContext, Scope, nearest};
 pub(crate) use filter::params::ParamInput;

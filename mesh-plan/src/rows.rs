@@ -11,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 
 use bitflags::bitflags;
 
-pub use evaluate::Total;
 use crate::{Node, Plan, Value, ValueRef};
+pub use evaluate::Total;
 pub(crate) use steps::StepCounter;
 pub(crate) use tree::HashKey;
 
@@ -43,7 +43,7 @@ pub struct Rows {
 
 impl Rows {
     /// Creates an empty table for each node of the plan, with the columns that its rows need: the columns of the response
-    /// ([`Node::columns`]), the parent's key ([`Join::child_keys`](crate::Join::child_keys)) and the columns that controls
+    /// ([`Node::columns`]), the parent's key ([`Join::child_keys`](crate::plan::Join::child_keys)) and the columns that controls
     /// use ([`Node::control_columns`]). The table of a grouped read has the columns of the rows that are grouped.
     pub fn new(plan: &Plan) -> Self {
         Self::with_applied(plan, Applied::empty())
@@ -67,7 +67,7 @@ impl Rows {
     }
 
     /// Sets the number of all records, groups or distinct combinations, regardless of the page. A resolver that has applied
-    /// [`Applied::PAGE`] counts them if [`crate::Page::total`] is set.
+    /// [`Applied::PAGE`] counts them if [`crate::plan::Page::total`] is set.
     #[must_use]
     pub fn total(mut self, total: u64) -> Self {
         self.total = Some(total);

@@ -44,7 +44,7 @@ pub struct StepResult {
     pub ids: Vec<Key>,
     /// For a write, the reply of each mutation, or `None` for a reply without a body; for a read, its response.
     pub bodies: Vec<Option<JsonBody>>,
-    /// Whether an [`crate::Action::Merge`] has created its record.
+    /// Whether an [`crate::mutation::Action::Merge`] has created its record.
     pub created: bool,
 }
 

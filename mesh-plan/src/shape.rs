@@ -68,7 +68,7 @@ pub trait RowSource: Sized {
     ) -> Result<(), ResolveError>;
 
     /// Returns the number of all rows of the root, regardless of the page. It is called after the rows were visited, if
-    /// [`Page::total`](crate::Page::total) is set.
+    /// [`Page::total`](crate::plan::Page::total) is set.
     ///
     /// # Errors
     /// Fails if the rows cannot be counted.

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use mesh_plan::Registration;
+use mesh_plan::persisted::Registration;
 use mesh_server::{ClientLimits, Proxies, PurgeUrl, Timeouts};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;

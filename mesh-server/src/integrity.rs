@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use mesh_integrity::{AttemptStore, Authenticator, Gate, IntegrityError, OpenedToken};
 use mesh_plan::Principal;
-use mesh_plan::backend::Generations;
+use mesh_plan::backend::Cache;
 
 use crate::identity::principal;
 use login_attempts::Attempts;
@@ -29,7 +29,7 @@ pub struct Integrity {
     pub(crate) attempts: Arc<Attempts>,
     /// Valid tokens that `gate` has opened, by their text. A hit saves the verification of MACs. The cache belongs to
     /// this gate, because another gate may have other keys.
-    tokens: Arc<Generations<Box<[u8]>, Arc<KnownToken>>>,
+    tokens: Arc<Cache<Box<[u8]>, Arc<KnownToken>>>,
 }
 
 /// An opened token and the principal of its session.
@@ -49,7 +49,7 @@ impl Integrity {
             gate: Arc::new(gate),
             authenticator: Arc::new(authenticator),
             attempts: Arc::new(Attempts::new(Self::LOGIN_PER_MINUTE, None)),
-            tokens: Arc::new(Generations::bounded(TOKENS, TOKEN_BYTES)),
+            tokens: Arc::new(Cache::bounded(TOKENS, TOKEN_BYTES)),
         }
     }
 

@@ -12,8 +12,9 @@ mod stdio;
 
 use std::sync::Arc;
 
-use mesh_plan::backend::Generations;
-use mesh_plan::{Mesh, PersistedQuery, Principal, Request};
+use mesh_plan::backend::Cache;
+use mesh_plan::persisted::PersistedQuery;
+use mesh_plan::{Mesh, Principal, Request};
 use mesh_wire::BasePath;
 use rmcp::model::Tool;
 
@@ -33,7 +34,8 @@ pub(crate) const HEADERS: [&str; 3] = ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-V
 /// Options of the tools for agents. The tools describe the schema, check, run and explain queries, and run registered queries.
 ///
 /// ```
-/// use mesh_plan::{Mesh, PersistedQuery};
+/// use mesh_plan::Mesh;
+/// use mesh_plan::persisted::PersistedQuery;
 /// use mesh_ql::Format;
 /// use mesh_server::{App, Mcp};
 ///
@@ -127,7 +129,7 @@ impl Mcp {
         }
         let path = format!("{base}/{SEGMENT}");
         let options = Self { writes: self.writes && has_writes, queries: Vec::new(), ..self };
-        Ok(PreparedTools { options, path, queries, visible: Generations::new(CLASSES) })
+        Ok(PreparedTools { options, path, queries, visible: Cache::new(CLASSES) })
     }
 }
 
@@ -144,7 +146,7 @@ pub(crate) struct PreparedTools {
     pub(crate) path: String,
     queries: Vec<PreparedQuery>,
     /// Whether each query is visible, by policy class.
-    visible: Generations<Box<str>, Arc<[bool]>>,
+    visible: Cache<Box<str>, Arc<[bool]>>,
 }
 
 impl PreparedTools {

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use data_encoding::HEXLOWER;
+use mesh_plan::Value;
 use mesh_plan::backend::number_text;
-use mesh_plan::{CompareOp, Value};
+use mesh_plan::plan::CompareOp;
 use mesh_schema::NativeType;
 use sea_query::Expr;
 

@@ -5,7 +5,7 @@ use sea_query::extension::postgres::PgFunc;
 use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, Keyword, SelectStatement};
 
 use super::statement::Statement;
-use mesh_plan::CompareOp;
+use mesh_plan::plan::CompareOp;
 
 /// Casts an expression to the type with the SQL name `ty`.
 pub(super) fn cast(expr: Expr, ty: &str) -> Expr {

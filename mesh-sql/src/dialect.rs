@@ -10,7 +10,7 @@ use super::param::{self, Param};
 use super::statement::Params;
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::{Aggregate, ColumnSource, Comparand, CompareOp};
+use mesh_plan::plan::{Aggregate, ColumnSource, Comparand, CompareOp};
 
 /// A value and, if it is that of an input, the input's slot.
 pub(super) type ValueOrInput<'v> = (&'v Value, Option<usize>);

@@ -4,7 +4,7 @@ use sea_query::{Expr, Query, SelectStatement};
 
 use super::dialect::{Dialect, OperandOf, Operands};
 use super::operand::Operand;
-use mesh_plan::{Aggregate, ColumnSource, Grouping};
+use mesh_plan::plan::{Aggregate, ColumnSource, Grouping};
 
 /// The alias of the groups.
 const GROUPS: &str = "g";

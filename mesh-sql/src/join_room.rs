@@ -3,7 +3,8 @@
 
 use mesh_schema::Link;
 
-use mesh_plan::{Join, Node, Related};
+use mesh_plan::Node;
+use mesh_plan::plan::{Join, Related};
 
 /// The largest number of tables that are joined to the rows of one level. The memory for planning grows faster than this
 /// number: PostgreSQL 15 takes 5 MB for 16 tables, 40 MB for 60 and 590 MB for 199; MariaDB 10.11 keeps 0.1 MB for 16 and

@@ -3,7 +3,8 @@
 use mesh_ql::{Direction, Nulls};
 use sea_query::{Expr, ExprTrait as _};
 
-use mesh_plan::{CompareOp, SortKey, Value};
+use mesh_plan::Value;
+use mesh_plan::plan::{CompareOp, SortKey};
 
 use crate::class::Class;
 use crate::dialect::{Dialect, Operands, ParamsOf};

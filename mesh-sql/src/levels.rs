@@ -6,7 +6,8 @@ mod rows;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use mesh_plan::{ColumnSource, Grouping, Join, JoinForm, Node, PageSize, Plan, SortKey, Target, Value};
+use mesh_plan::plan::{ColumnSource, Grouping, Join, JoinForm, PageSize, SortKey, Target};
+use mesh_plan::{Node, Plan, Value};
 use sea_query::{Expr, Query, SelectStatement, WithClause};
 
 use crate::class::Class;

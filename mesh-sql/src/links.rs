@@ -8,7 +8,8 @@ use sea_query::{Expr, ExprTrait as _, Query};
 use super::class::Class;
 use super::dialect::Dialect;
 use super::operand::Operand;
-use mesh_plan::{ColumnSource, CompareOp, Join, JoinForm, Node};
+use mesh_plan::Node;
+use mesh_plan::plan::{ColumnSource, CompareOp, Join, JoinForm};
 
 /// The alias of a junction table.
 pub(super) const JUNCTION: &str = "j";

@@ -26,7 +26,8 @@ pub use crate::layout::Layout;
 use crate::statement::Statement;
 use crate::write::{self, SetReference, Step, WriteProbe};
 pub use dialect::BINARY_COLLATION;
-use mesh_plan::{Mutation, Subject};
+use mesh_plan::Mutation;
+use mesh_plan::mutation::Subject;
 
 /// A parameter that is bound to a placeholder.
 pub type Param = crate::param::Param<TypeClass>;

@@ -1,6 +1,6 @@
 //! Expressions with the class of their type.
 
-use mesh_plan::CompareOp;
+use mesh_plan::plan::CompareOp;
 use mesh_schema::NativeType;
 use sea_query::Expr;
 

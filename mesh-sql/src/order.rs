@@ -5,7 +5,7 @@ use mesh_ql::{Direction, Nulls};
 use sea_query::{Expr, NullOrdering, Order, OrderedStatement};
 
 use super::dialect::{Dialect, Operands};
-use mesh_plan::SortKey;
+use mesh_plan::plan::SortKey;
 
 /// A key of `ORDER BY`.
 #[derive(Clone)]

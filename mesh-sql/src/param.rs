@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mesh_plan::{Plan, Target, Value};
+use mesh_plan::plan::Target;
+use mesh_plan::{Plan, Value};
 use sea_query::Expr;
 
 use crate::class::{Class, ParamType};

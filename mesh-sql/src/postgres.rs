@@ -31,8 +31,9 @@ use crate::{class, custom};
 pub use charset::Charset;
 pub use conversion::{Conversion, conversions};
 pub use dialect::Features;
+use mesh_plan::mutation::Subject;
 use mesh_plan::{Key, Value};
-use mesh_plan::{Mutation, Plan, Subject};
+use mesh_plan::{Mutation, Plan};
 
 /// A parameter that is bound to a placeholder.
 pub type Param = crate::param::Param<TypeClass>;

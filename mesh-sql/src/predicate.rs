@@ -5,7 +5,7 @@ use sea_query::{BinOper, Expr, ExprTrait as _};
 use super::dialect::{Dialect, Operands, ParamsOf};
 use super::param;
 use crate::custom::is_not_true;
-use mesh_plan::{ColumnSource, CompareOp, Predicate};
+use mesh_plan::plan::{ColumnSource, CompareOp, Predicate};
 
 /// Lowers a predicate on rows with these operands. The parser bounds its nesting.
 pub(super) fn lower<D: Dialect>(

@@ -16,7 +16,8 @@ use super::links::{JUNCTION, linked, table_operand};
 use super::operand::Operand;
 use super::order::{order_by, sort_terms};
 use super::{group, predicate};
-use mesh_plan::{ColumnSource, CompareOp, Node, Predicate, Related, Value};
+use mesh_plan::plan::{ColumnSource, CompareOp, Predicate, Related};
+use mesh_plan::{Node, Value};
 
 /// The values of a node's rows, including the values of related records.
 pub(super) struct RowOperands<'a, D: Dialect> {

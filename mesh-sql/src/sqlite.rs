@@ -19,8 +19,9 @@ use crate::statement::Statement;
 use crate::write::{self, SetReference, Step, WriteProbe};
 use dialect::Sqlite;
 pub use list::element;
+use mesh_plan::Mutation;
+use mesh_plan::mutation::Subject;
 use mesh_plan::{Key, Value};
-use mesh_plan::{Mutation, Subject};
 pub use statements::{NodeRows, Statements};
 
 /// A parameter that is bound to a placeholder.

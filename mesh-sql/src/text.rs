@@ -1,6 +1,6 @@
 //! Extraction of names from SQL text that databases store or report, such as conditions of constraints.
 
-use mesh_plan::Subject;
+use mesh_plan::mutation::Subject;
 
 /// A token of SQL text, as far as it matters for finding names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The rows or groups of a root that are counted, regardless of pages.
 
-use mesh_plan::{ColumnSource, Node};
+use mesh_plan::Node;
+use mesh_plan::plan::ColumnSource;
 use sea_query::{Query, SelectStatement};
 
 use crate::dialect::{Dialect, ParamsOf};

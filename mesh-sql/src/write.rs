@@ -23,9 +23,12 @@ use super::links::table_operand;
 use super::operand::Operand;
 use super::param::Param;
 use super::statement::{Params, Statement};
-use mesh_plan::{Action, Assignment, KeyColumns, LinkKey, Mutation, ReferenceColumn, RelatedRecord, Subject};
-use mesh_plan::{ColumnSource, CompareOp, Node};
-use mesh_plan::{Key, Rule, WriteError};
+use mesh_plan::Mutation;
+use mesh_plan::Node;
+use mesh_plan::error::Rule;
+use mesh_plan::mutation::{Action, Assignment, KeyColumns, LinkKey, ReferenceColumn, RelatedRecord, Subject};
+use mesh_plan::plan::{ColumnSource, CompareOp};
+use mesh_plan::{Key, WriteError};
 
 pub use part::Part;
 pub use probe::WriteProbe;

@@ -10,8 +10,9 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use mesh_plan::backend::{Generations, PlanKey, Usage};
-use mesh_plan::{JsonBody, Node, Output, Plan, TemplatePiece};
+use mesh_plan::backend::{Cache, PlanKey, Usage};
+use mesh_plan::plan::{Output, TemplatePiece};
+use mesh_plan::{JsonBody, Node, Plan};
 
 use crate::file::data_version::DataVersion;
 
@@ -22,7 +23,7 @@ const LARGEST_PART: usize = 16;
 
 /// Bodies by plan and target, bounded by their size.
 pub(crate) struct ResponseCache {
-    entries: Generations<PlanKey, Entry>,
+    entries: Cache<PlanKey, Entry>,
     /// The largest answer in bytes.
     largest: usize,
     hits: AtomicU64,
@@ -37,7 +38,7 @@ struct Entry {
 impl ResponseCache {
     /// Creates a cache of this size in bytes.
     pub(crate) fn new(bytes: usize) -> Self {
-        Self { entries: Generations::new(bytes), largest: bytes / LARGEST_PART, hits: AtomicU64::new(0) }
+        Self { entries: Cache::new(bytes), largest: bytes / LARGEST_PART, hits: AtomicU64::new(0) }
     }
 
     /// Adds the number of answers, their size and the number of hits to usage figures.

@@ -1,8 +1,9 @@
 //! Persisted queries.
 
-use mesh_plan::{
-    BoxFuture, ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Value,
+use mesh_plan::persisted::{
+    ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError,
 };
+use mesh_plan::{BoxFuture, Value};
 use mesh_ql::Format;
 
 use super::{Inner, State, number};

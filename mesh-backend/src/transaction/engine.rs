@@ -2,7 +2,8 @@
 
 use std::error::Error as StdError;
 
-use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Subject, WriteError};
+use mesh_plan::mutation::Subject;
+use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::{Statement, Step};
 
 use super::attempts::Failure;

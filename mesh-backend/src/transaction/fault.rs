@@ -1,6 +1,8 @@
 //! What an error of a database says about a write.
 
-use mesh_plan::{Mutation, Rule, Subject, WriteError};
+use mesh_plan::error::Rule;
+use mesh_plan::mutation::Subject;
+use mesh_plan::{Mutation, WriteError};
 
 /// What an error of a database says about a write.
 #[derive(Debug)]

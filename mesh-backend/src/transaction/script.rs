@@ -1,7 +1,9 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
 use mesh_plan::backend::{Script, ScriptError, ScriptStep, StepResult};
-use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Subject, Target, WriteError};
+use mesh_plan::mutation::Subject;
+use mesh_plan::plan::Target;
+use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::Statement;
 
 use super::attempts::Failure;

@@ -1,6 +1,8 @@
 //! The statements of one write inside its transaction. `SPEC §11`
 
-use mesh_plan::{Action, Key, Mutation, Rule, WriteError, Written};
+use mesh_plan::error::Rule;
+use mesh_plan::mutation::Action;
+use mesh_plan::{Key, Mutation, WriteError, Written};
 use mesh_sql::{Part, Statement, Step};
 
 use super::attempts::Failure;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use mesh_plan::backend::TracedStatement;
-use mesh_plan::{Error, JsonBody, Node, Output, Plan, Value};
+use mesh_plan::plan::Output;
+use mesh_plan::{Error, JsonBody, Node, Plan, Value};
 use mesh_schema::Cardinality;
 use serde_json::{Value as Json, json};
 

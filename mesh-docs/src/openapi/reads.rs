@@ -1,6 +1,6 @@
 //! Read and event operations. `SPEC §2`, `SPEC §10`
 
-use mesh_plan::Registration;
+use mesh_plan::persisted::Registration;
 use mesh_schema::{Entity, FieldType};
 use serde_json::{Value, json};
 

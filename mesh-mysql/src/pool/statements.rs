@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mesh_plan::backend::{LocalGenerations, Repeats};
+use mesh_plan::backend::{LocalCache, Repeats};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Error, Statement};
 
@@ -20,7 +20,7 @@ pub(super) fn server_bytes(sql: &str) -> usize {
 /// The prepared statements of a connection. A statement is kept when it comes again, on this connection or another one,
 /// because most statements that a client makes up never come again.
 pub(crate) struct Statements {
-    kept: LocalGenerations<Box<str>, Statement>,
+    kept: LocalCache<Box<str>, Statement>,
     /// The statement that runs and is not kept.
     unkept: Option<Statement>,
     repeats: Arc<Repeats>,
@@ -29,7 +29,7 @@ pub(crate) struct Statements {
 impl Statements {
     /// Creates an empty list of at most `count` statements.
     pub(super) fn new(count: usize, repeats: &Arc<Repeats>) -> Self {
-        let kept = LocalGenerations::bounded(count, BYTES);
+        let kept = LocalCache::bounded(count, BYTES);
         Self { kept, unkept: None, repeats: Arc::clone(repeats) }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mesh_plan::Plan;
-use mesh_plan::backend::{Generations, PlanId};
+use mesh_plan::backend::{Cache, PlanId};
 use mesh_sql::mysql::ReadStatement;
 
 /// The number of plans whose statements are kept.
@@ -13,12 +13,12 @@ const BYTES: usize = 16 << 20;
 
 /// The statements of recent plans, by the ids of the plans.
 pub(crate) struct StatementCache {
-    cache: Generations<PlanId, Arc<ReadStatement>>,
+    cache: Cache<PlanId, Arc<ReadStatement>>,
 }
 
 impl Default for StatementCache {
     fn default() -> Self {
-        Self { cache: Generations::bounded(PLANS, BYTES) }
+        Self { cache: Cache::bounded(PLANS, BYTES) }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::time::SystemTime;
 
 use mesh_integrity::{NonceRow, NonceTable, NonceUse, RevocationStore, SessionId, unix_millis};
-use mesh_plan::{Change, Changes, PersistedQuery, QueryStore};
+use mesh_plan::persisted::{PersistedQuery, QueryStore};
+use mesh_plan::{Change, Changes};
 use mesh_ql::Format;
 use mesh_tests::MariaDb;
 

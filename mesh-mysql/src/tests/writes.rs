@@ -1,6 +1,7 @@
 //! Writes and their failures.
 
-use mesh_plan::{Context, Error, Fields, RecordId, Rule, WriteError, WriteRequest, WriteTarget};
+use mesh_plan::error::Rule;
+use mesh_plan::{Context, Error, Fields, RecordId, WriteError, WriteRequest, WriteTarget};
 use mesh_tests::MariaDb;
 
 use super::{BLOG, REFRESH, Served, until};

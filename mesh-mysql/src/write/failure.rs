@@ -1,7 +1,8 @@
 //! Conversion of database errors to write errors, with the fields that they concern.
 
 use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
-use mesh_plan::{Mutation, ResolveError, Rule};
+use mesh_plan::error::Rule;
+use mesh_plan::{Mutation, ResolveError};
 use mysql_async::Error;
 
 use super::transaction::MySqlTransaction;

@@ -3,7 +3,9 @@
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::{FieldType, Schema};
 
-use crate::{Error, Mesh, Plan, PlanErrorKind, Request, Target, Value};
+use crate::error::PlanErrorKind;
+use crate::plan::Target;
+use crate::{Error, Mesh, Plan, Request, Value};
 
 fn mesh() -> Mesh {
     let schema = Schema::builder()

@@ -9,11 +9,12 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 
 use super::{Mesh, WriteReply, panicked};
+use crate::error::WriteFault;
 use crate::mutation::{Action, Fields, Mutation};
 use crate::plan::{Plan, Target};
 use crate::planner::write::{CreatePlanner, WriteRequest};
 use crate::script::{self, Script, ScriptError, ScriptStep, StepResult};
-use crate::{Change, Context, Error, JsonBody, Outcome, PlanError, WriteError, WriteFault};
+use crate::{Change, Context, Error, JsonBody, Outcome, PlanError, WriteError};
 
 /// The state of a record that a write requires. `SPEC §18.3`
 #[derive(Clone, Debug)]

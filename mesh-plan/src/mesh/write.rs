@@ -7,14 +7,12 @@ use futures_util::FutureExt as _;
 use mesh_ql::{Query, ReadNode, Selection};
 
 use super::{Mesh, Request, panicked};
+use crate::error::{Rule, WriteFault};
 use crate::mutation::{Action, LinkKey, Mutation, Subject, Written};
 use crate::plan::{Plan, Target};
 use crate::planner;
 use crate::planner::write::{WriteKind, WriteRequest, empty};
-use crate::{
-    Change, Context, Error, JsonBody, Key, Outcome, PlanError, RecordId, ResolveError, Rule, WriteError,
-    WriteFault,
-};
+use crate::{Change, Context, Error, JsonBody, Key, Outcome, PlanError, RecordId, ResolveError, WriteError};
 
 /// The result of a committed write.
 #[derive(Debug)]

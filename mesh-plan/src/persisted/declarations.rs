@@ -8,8 +8,9 @@ use mesh_schema::FieldType;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::error::PlanErrorKind;
 use crate::planner::literal;
-use crate::{Fields, PlanError, PlanErrorKind};
+use crate::{Fields, PlanError};
 
 /// The declared parameters of a query, by name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -3,8 +3,9 @@
 use mesh_ql::Span;
 use mesh_schema::Entity;
 
+use crate::PlanError;
+use crate::error::PlanErrorKind;
 use crate::plan::Related;
-use crate::{PlanError, PlanErrorKind};
 
 /// The entity and the path of a node.
 #[derive(Clone, Copy)]

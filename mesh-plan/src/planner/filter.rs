@@ -11,9 +11,10 @@ use super::context::Scope;
 use super::literal;
 use super::storage_form;
 use super::subject::{self, Comparable};
+use crate::error::PlanErrorKind;
 use crate::plan::{Comparand, CompareOp, Grouping, Predicate};
 use crate::value::like::{Pattern, PatternTooLong};
-use crate::{PlanError, PlanErrorKind, Value};
+use crate::{PlanError, Value};
 
 /// Plans a filter of rows, or of the groups of a grouping. The parser bounds the depth of the tree, and with it this
 /// recursion.

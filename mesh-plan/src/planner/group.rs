@@ -6,9 +6,10 @@ use mesh_schema::{FieldType, Member};
 use super::columns::{self, Columns};
 use super::context::{NodeContext, Scope};
 use super::{Planner, filter, subject};
+use crate::PlanError;
+use crate::error::PlanErrorKind;
 use crate::plan::{Aggregate, Column, ColumnSource, Grouping, Output};
 use crate::shape::OutputKey;
-use crate::{PlanError, PlanErrorKind};
 
 /// Returns whether a node's items are groups of records.
 pub(super) fn is_grouped(controls: &Controls) -> bool {

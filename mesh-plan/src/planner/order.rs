@@ -7,8 +7,9 @@ use super::Planner;
 use super::columns::Columns;
 use super::context::Scope;
 use super::subject;
+use crate::PlanError;
+use crate::error::PlanErrorKind;
 use crate::plan::{ColumnSource, Grouping, SortKey};
-use crate::{PlanError, PlanErrorKind};
 
 /// Returns the keys of the query, then the keys that break ties, in the direction of the last key of the query.
 pub(super) fn plan(

@@ -9,9 +9,10 @@ use mesh_schema::{EntityId, Schema};
 use super::context::{NodeContext, Scope};
 use super::subject::Comparable;
 use super::{filter, related, storage_form};
+use crate::error::PlanErrorKind;
 use crate::plan::{CompareOp, Node, Predicate, Related};
 use crate::policy::{Condition, Operand, SessionBinding, SessionInput, View};
-use crate::{PlanError, PlanErrorKind, Principal};
+use crate::{PlanError, Principal};
 
 /// The session values that conditions need.
 pub(crate) struct Slots {

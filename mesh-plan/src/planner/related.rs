@@ -8,8 +8,9 @@ use super::columns;
 use super::context::{NodeContext, Scope};
 use super::subject::{self, Comparable};
 use super::{Planner, filter, group, order, select};
+use crate::PlanError;
+use crate::error::PlanErrorKind;
 use crate::plan::{Column, ColumnSource, Grouping, Node, Predicate, Related};
-use crate::{PlanError, PlanErrorKind};
 
 /// The largest number of relations in one path. `SPEC §14.9`
 const PATH_HOPS_MAX: usize = 10;

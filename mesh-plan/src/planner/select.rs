@@ -6,9 +6,10 @@ use mesh_schema::{Cardinality, Computed, Entity, EntityId, Link, Member, Piece, 
 use super::columns::{self, Columns};
 use super::context::NodeContext;
 use super::{Planner, Role};
+use crate::PlanError;
+use crate::error::PlanErrorKind;
 use crate::plan::{Join, JoinForm, Node, Output, TemplatePiece};
 use crate::shape::OutputKey;
-use crate::{PlanError, PlanErrorKind};
 
 impl Planner<'_> {
     /// Plans the keys of the object and the relations below it. The columns of fields come first.

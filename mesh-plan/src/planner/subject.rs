@@ -5,9 +5,10 @@ use mesh_schema::{FieldType, Member};
 
 use super::Planner;
 use super::context::{NodeContext, Scope};
+use crate::PlanError;
+use crate::error::PlanErrorKind;
 pub(super) use crate::plan::parameters::Comparable;
 use crate::plan::{Aggregate, ColumnSource, Grouping};
-use crate::{PlanError, PlanErrorKind};
 
 impl Comparable {
     /// Refuses values of a type without an order.

@@ -6,8 +6,9 @@ use mesh_ql::Format;
 use mesh_schema::{Catalog, Column, FieldType, JoinDocument, Schema, Table};
 
 use super::literal;
+use crate::error::PlanErrorKind;
 use crate::plan::{ColumnSource, Join, Output};
-use crate::{Error, Mesh, Plan, PlanErrorKind, Request, Value};
+use crate::{Error, Mesh, Plan, Request, Value};
 
 /// Posts with two fields over one column, an author by id, a reviewer by name, and a JSON column; logs without an id.
 fn mesh() -> Mesh {

@@ -27,12 +27,10 @@ pub(crate) use self::rights::WriteKind;
 use self::rights::not_writable;
 use super::context::{NodeContext, nearest};
 use super::{columns, find_entity, literal, policy_condition};
+use crate::error::{FieldFault, PlanErrorKind, WriteFault};
 use crate::mutation::{Action, Assignment, Fields, LinkKey, Reference, RelatedRecord, Subject};
 use crate::policy::{RecordUse, View};
-use crate::{
-    Error, FieldFault, Key, PlanError, PlanErrorKind, Principal, QuerySource, RecordId, Value, WriteError,
-    WriteFault,
-};
+use crate::{Error, Key, PlanError, Principal, QuerySource, RecordId, Value, WriteError};
 
 /// The request of a write.
 #[derive(Clone, Copy, Debug)]

@@ -23,7 +23,7 @@ pub(crate) struct SessionBinding {
 pub enum SessionInput {
     /// The value. It is NULL if the session lacks it or the field cannot hold it; no comparison with NULL holds.
     One(Value),
-    /// The values of a list, for [`crate::Predicate::SessionIn`]. NULL replaces values that the field cannot hold, and is the
+    /// The values of a list, for [`crate::plan::Predicate::SessionIn`]. NULL replaces values that the field cannot hold, and is the
     /// only value if the session lacks the list.
     Many(Vec<Value>),
 }

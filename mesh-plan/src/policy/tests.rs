@@ -345,7 +345,7 @@ fn a_condition_that_does_not_fit_is_an_error() {
         let Err(Error::Plan(error)) = plan(&mesh, Some(&who("author", 1)), POSTS, None) else {
             panic!("a plan")
         };
-        assert!(matches!(error.kind, crate::PlanErrorKind::Policy { .. }), "{error}");
+        assert!(matches!(error.kind, crate::error::PlanErrorKind::Policy { .. }), "{error}");
     }
 }
 

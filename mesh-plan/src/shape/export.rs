@@ -2,8 +2,9 @@
 
 use super::csv;
 use super::{Cells as _, Flow, RowSource, SIZE_MAX, Shaper};
+use crate::error::PlanErrorKind;
 use crate::plan::{Node, Plan};
-use crate::{PlanError, PlanErrorKind, ResolveError, Value};
+use crate::{PlanError, ResolveError, Value};
 
 /// The size in bytes from which a piece is passed on.
 const PIECE: usize = SIZE_MAX;

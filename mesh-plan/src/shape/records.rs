@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::{Cells as _, Flow, JsonBody, RowSource, SIZE_MIN, Shaper, write_text};
+use crate::plan::CompareOp;
 use crate::plan::{Column, Comparand, Node, Predicate, SortKey, Target};
-use crate::{CompareOp, Key, Plan, ResolveError, Value, ValueRef};
+use crate::{Key, Plan, ResolveError, Value, ValueRef};
 
 use bytes::Bytes;
 use mesh_ql::{Direction, Nulls};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use futures_util::TryStreamExt as _;
 use futures_util::future::{join, join_all, try_join3};
 use mesh_backend::pool::{BudgetExceeded, IdleConnection, IdleConnections, RowBudget};
-use mesh_plan::backend::{Generations, Repeats};
+use mesh_plan::backend::{Cache, Repeats};
 use tokio::runtime::{Handle, Id};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{OnceCell, OwnedSemaphorePermit};
@@ -54,7 +54,7 @@ pub(crate) type ConnectionWithNotifications = (Connection, UnboundedReceiver<Not
 /// An open connection.
 pub(crate) struct Connection {
     client: Client,
-    statements: Generations<Box<str>, Prepared>,
+    statements: Cache<Box<str>, Prepared>,
     /// The statements that came before, on this connection or another one.
     repeats: Arc<Repeats>,
     tls: MakeRustlsConnect,
@@ -99,7 +99,7 @@ impl Connection {
         });
         let opened = Self {
             client,
-            statements: Generations::new(settings.statements),
+            statements: Cache::new(settings.statements),
             repeats: Arc::clone(&target.repeats),
             tls: target.tls.clone(),
             hosts: Arc::clone(&target.hosts),

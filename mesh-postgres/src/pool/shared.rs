@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use mesh_backend::pool::{BudgetExceeded, RowBudget};
-use mesh_plan::backend::Generations;
+use mesh_plan::backend::Cache;
 use parking_lot::{Mutex, RwLock};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -61,7 +61,7 @@ pub(super) struct SharedConnections {
     /// The permit to open a connection.
     opening: Arc<Semaphore>,
     /// The known statements.
-    sharing: Generations<Box<str>, Sharing>,
+    sharing: Cache<Box<str>, Sharing>,
 }
 
 /// Whether a statement shares connections.
@@ -102,7 +102,7 @@ impl SharedConnections {
             max,
             connections: RwLock::default(),
             opening: Arc::new(Semaphore::new(1)),
-            sharing: Generations::new(TEXT_BYTES),
+            sharing: Cache::new(TEXT_BYTES),
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mesh_plan::Plan;
-use mesh_plan::backend::{Generations, PlanId};
+use mesh_plan::backend::{Cache, PlanId};
 use mesh_sql::postgres::{Features, ReadStatement};
 
 /// The number of plans whose statements are kept.
@@ -15,12 +15,12 @@ const BYTES: usize = 16 << 20;
 pub(crate) struct StatementCache {
     /// The optional features of the database.
     pub(crate) features: Features,
-    cache: Generations<PlanId, Arc<ReadStatement>>,
+    cache: Cache<PlanId, Arc<ReadStatement>>,
 }
 
 impl StatementCache {
     pub(crate) fn new(features: Features) -> Self {
-        Self { features, cache: Generations::bounded(PLANS, BYTES) }
+        Self { features, cache: Cache::bounded(PLANS, BYTES) }
     }
 
     /// Returns the statement of a plan. The plan is lowered if no cached statement serves this page of it.

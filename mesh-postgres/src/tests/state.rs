@@ -1,7 +1,7 @@
 //! The state in the database: its layout, migrations and bounds.
 
 use mesh_integrity::{Claimed, NonceRow, NonceTable, NonceUse, RevocationStore, SessionId};
-use mesh_plan::{ParamDeclarations, PersistedQuery, QueryStore};
+use mesh_plan::persisted::{ParamDeclarations, PersistedQuery, QueryStore};
 use mesh_ql::Format;
 
 use super::Cluster;

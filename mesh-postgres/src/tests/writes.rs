@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use mesh_integrity::{NonceRow, NonceTable, NonceUse, RevocationStore, SessionId};
-use mesh_plan::{Change, Changes, PersistedQuery, QueryStore};
+use mesh_plan::persisted::{PersistedQuery, QueryStore};
+use mesh_plan::{Change, Changes};
 use mesh_ql::Format;
 
 use super::{BLOG, Cluster, PATIENCE, Served};

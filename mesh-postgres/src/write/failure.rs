@@ -1,7 +1,8 @@
 //! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
 use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
-use mesh_plan::{Mutation, ResolveError, Rule, Value, WriteError};
+use mesh_plan::error::Rule;
+use mesh_plan::{Mutation, ResolveError, Value, WriteError};
 use mesh_sql::postgres::{self, Conversion, Features};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use http::Method;
 use mesh_docs::{Docs, Offers, Options};
-use mesh_plan::{Changes, Mesh, Persisted, Principal};
+use mesh_plan::persisted::Persisted;
+use mesh_plan::{Changes, Mesh, Principal};
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::{BasePath, Cors, Profiles};
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mesh_docs::Docs;
-use mesh_plan::{Changes, Mesh, Persisted};
+use mesh_plan::persisted::Persisted;
+use mesh_plan::{Changes, Mesh};
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::{BasePath, Cors, Profiles, response};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
-use mesh_plan::Registration;
+use mesh_plan::persisted::Registration;
 use mesh_server::otlp::Endpoint;
 use mesh_server::{ClientLimits, Purge, Rate, Rates};
 use mesh_wire::response::CacheControl;
@@ -230,7 +230,7 @@ settings! {
         /// JSON file of queries that are registered at start.
         preload: Option<PathBuf> = None, parse::optional_text;
         /// Maximum number of registered queries.
-        max_entries: usize = mesh_plan::Persisted::ENTRIES, parse::count(1, 10_000_000);
+        max_entries: usize = mesh_plan::persisted::Persisted::ENTRIES, parse::count(1, 10_000_000);
     }
 
     /// Files. `SPEC §9`

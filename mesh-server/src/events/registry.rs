@@ -5,7 +5,8 @@ use std::collections::hash_map::Entry as MapEntry;
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use mesh_plan::{Change, Changes, Listener};
+use mesh_plan::change::Listener;
+use mesh_plan::{Change, Changes};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 

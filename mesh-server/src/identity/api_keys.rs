@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mesh_integrity::{ApiKeyHash, ApiKeySource, Session, StoreError, StoredApiKey};
-use mesh_plan::backend::Generations;
+use mesh_plan::backend::Cache;
 use mesh_wire::{Challenge, Code, WireError};
 use tokio::sync::Semaphore;
 
@@ -32,9 +32,9 @@ pub struct ApiKeys {
 /// The cache and the limits of lookups. Guesses do not compete with keys that were valid before for either of them.
 struct KeyCache {
     source: Arc<dyn ApiKeySource>,
-    known: Generations<ApiKeyHash, Entry>,
+    known: Cache<ApiKeyHash, Entry>,
     /// Hashes without a key, with the time when they were looked up.
-    unknown: Generations<ApiKeyHash, Instant>,
+    unknown: Cache<ApiKeyHash, Instant>,
     known_lookups: Semaphore,
     other_lookups: Semaphore,
 }
@@ -67,8 +67,8 @@ impl ApiKeys {
     pub fn new(source: Arc<dyn ApiKeySource>) -> Self {
         let shared = KeyCache {
             source,
-            known: Generations::new(ENTRIES),
-            unknown: Generations::new(ENTRIES),
+            known: Cache::new(ENTRIES),
+            unknown: Cache::new(ENTRIES),
             known_lookups: Semaphore::new(LOOKUPS),
             other_lookups: Semaphore::new(LOOKUPS),
         };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use mesh_integrity::bearer::{BearerError, BearerVerifier, KeySet, OpenedBearer};
-use mesh_plan::backend::Generations;
+use mesh_plan::backend::Cache;
 use parking_lot::RwLock;
 
 use super::refresh::{Refresh, RefreshOutcome};
@@ -35,7 +35,7 @@ pub(super) struct BearerState {
     /// Requests to read the keys again, if there is a location to read them from.
     pub(super) refresh: Option<Arc<Refresh>>,
     /// Callers by the whole text of their bearers. A key is compared in full, so no other text finds a caller.
-    callers: Generations<Box<[u8]>, Arc<KnownCaller>>,
+    callers: Cache<Box<[u8]>, Arc<KnownCaller>>,
 }
 
 impl Bearer {
@@ -52,7 +52,7 @@ impl Bearer {
 
     fn from_parts(verifier: BearerVerifier, keys: Option<KeySet>, refresh: Option<Arc<Refresh>>) -> Self {
         let keys = RwLock::new(keys.map(Arc::new));
-        let callers = Generations::bounded(CALLERS, CALLER_BYTES);
+        let callers = Cache::bounded(CALLERS, CALLER_BYTES);
         Self {
             shared: Arc::new(BearerState {
                 verifier,

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mesh_docs::outline::cleaned;
-use mesh_plan::{Mesh, Parameter, PersistedQuery, Request};
+use mesh_plan::persisted::PersistedQuery;
+use mesh_plan::{Mesh, Parameter, Request};
 use mesh_schema::FieldType;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};

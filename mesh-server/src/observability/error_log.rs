@@ -2,7 +2,8 @@
 
 use std::error::Error as StdError;
 
-use mesh_plan::{Error, PlanError, PlanErrorKind, ResolveError};
+use mesh_plan::error::PlanErrorKind;
+use mesh_plan::{Error, PlanError, ResolveError};
 
 /// Logs an error with the chain of its sources.
 pub(crate) fn chain(request_id: &str, error: &(dyn StdError + 'static)) {

@@ -5,13 +5,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mesh_plan::backend::Generations;
+use mesh_plan::backend::Cache;
 use mesh_plan::{Mesh, Plan, RecordId};
 use mesh_ql::{Format, ParamValues};
 
 /// The plans of the queries that were sent recently.
 #[derive(Debug)]
-pub(crate) struct HeaderPlans(Generations<Box<[u8]>, Arc<Plans>>);
+pub(crate) struct HeaderPlans(Cache<Box<[u8]>, Arc<Plans>>);
 
 /// The plans of one header value: for each format, the plans of a collection and of a record.
 type Plans = [OnceLock<Plan>; 4];
@@ -35,7 +35,7 @@ impl HeaderPlans {
     /// Creates a cache with the same limits on plans, and bytes of plans, as the cache of `mesh`.
     pub(crate) fn new(mesh: &Mesh) -> Self {
         let limits = mesh.limits();
-        Self(Generations::bounded(if mesh.has_policies() { 0 } else { limits.plans }, limits.plan_bytes))
+        Self(Cache::bounded(if mesh.has_policies() { 0 } else { limits.plans }, limits.plan_bytes))
     }
 
     /// Returns the plan of a query with the id and the parameters of this request.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use http::Method;
 use mesh_integrity::{IntegrityError, QueryRefusal};
-use mesh_plan::{PersistedQuery, Plan, QueryStoreError, RecordId, Request};
+use mesh_plan::persisted::{PersistedQuery, QueryStoreError};
+use mesh_plan::{Plan, RecordId, Request};
 use mesh_ql::{Format, ParamValues};
 use mesh_wire::request::{PostBody, PostedId, decode_body, parse_params};
 use mesh_wire::{QuerySource, RawQuery, WireError};

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Method, Response};
 use mesh_plan::backend::{ScriptError, ScriptStep, StepResult};
-use mesh_plan::{Action, Error, Fields, Principal, WriteRequest};
+use mesh_plan::mutation::Action;
+use mesh_plan::{Error, Fields, Principal, WriteRequest};
 use mesh_wire::request::{BatchStep, IfMatch, decode_batch};
 use mesh_wire::{BasePath, Profiles, Route, WireError, response};
 

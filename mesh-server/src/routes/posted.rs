@@ -2,7 +2,7 @@
 
 use http::Response;
 use mesh_integrity::{IntegrityError, QueryRefusal};
-use mesh_plan::{ParamDeclarations, PersistedQuery, RegisterError, Registration};
+use mesh_plan::persisted::{ParamDeclarations, PersistedQuery, RegisterError, Registration};
 use mesh_wire::request::{PostBody, decode_body};
 use mesh_wire::{WireError, response};
 

@@ -8,7 +8,8 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{Response, StatusCode};
-use mesh_plan::{Context, Fields, PlanError, PlanErrorKind, RecordId};
+use mesh_plan::error::PlanErrorKind;
+use mesh_plan::{Context, Fields, PlanError, RecordId};
 use mesh_ql::Format;
 use mesh_schema::{Entity, Member, Schema};
 use mesh_uploads::{

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use mesh_plan::{Context, Error, Mesh, Predicate, Request, ResolveError};
+use mesh_plan::plan::Predicate;
+use mesh_plan::{Context, Error, Mesh, Request, ResolveError};
 use mesh_ql::build::{self, query};
 use mesh_schema::Entity;
 use mesh_uploads::{RecoveryReport, StorageKey, StoreError, SweepReport};

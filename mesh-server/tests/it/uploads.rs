@@ -69,7 +69,7 @@ impl Fixture {
                 let show = |Assignment { field, value, .. }: &Assignment| format!("{field}={value:?}");
                 let values: Vec<String> = mutation.action().values().iter().map(show).collect();
                 if values.iter().any(|value| value.contains("impossible")) {
-                    return Outcome::NotCommitted(WriteError::conflict(mesh_plan::Rule::Check));
+                    return Outcome::NotCommitted(WriteError::conflict(mesh_plan::error::Rule::Check));
                 }
                 if values.iter().any(|value| value.contains("broken")) {
                     return Outcome::unknown("secret=1");

@@ -1,6 +1,7 @@
 //! The rows or groups of one node.
 
-use mesh_plan::{ColumnSource, CompareOp, Node};
+use mesh_plan::Node;
+use mesh_plan::plan::{ColumnSource, CompareOp};
 use sea_query::{Expr, SelectStatement};
 
 use super::{LevelDialect, Lowering, Scope, column_name, table_alias};

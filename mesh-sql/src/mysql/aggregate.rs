@@ -6,7 +6,7 @@ use sea_query::{Expr, ExprTrait as _};
 use super::Operand;
 use super::type_class::TypeClass;
 use crate::custom::{aggregate, cast, count_rows, integer_sum};
-use mesh_plan::Aggregate;
+use mesh_plan::plan::Aggregate;
 
 const COUNT: &str = "COUNT";
 const SUM: &str = "SUM";

@@ -16,7 +16,7 @@ use crate::param;
 use crate::statement::Params;
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::{Aggregate, Comparand, CompareOp};
+use mesh_plan::plan::{Aggregate, Comparand, CompareOp};
 
 /// The collation under which only identical texts are equal.
 pub const BINARY_COLLATION: &str = "utf8mb4_nopad_bin";

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use mesh_plan::{ColumnSource, CompareOp, Grouping, Join, Node, PageSize, Plan, SortKey};
+use mesh_plan::plan::{ColumnSource, CompareOp, Grouping, Join, PageSize, SortKey};
+use mesh_plan::{Node, Plan};
 use mesh_ql::AggregateFn;
 use sea_query::{
     Asterisk, CommonTableExpression, Expr, ExprTrait as _, Func, JoinType, Order, OverStatement as _, Query,

@@ -9,8 +9,9 @@ use uuid::Uuid;
 use crate::class::{Class, ParamType, canonical, is_decimal, number, value_text, whole};
 use crate::custom::{self, cast};
 use crate::predicate;
+use mesh_plan::Value;
 use mesh_plan::backend::{Time, is_date, number_text};
-use mesh_plan::{CompareOp, Value};
+use mesh_plan::plan::CompareOp;
 
 /// The separator between the name of a text type and the name of its collation.
 const COLLATE: &str = " COLLATE ";

@@ -6,7 +6,7 @@ use sea_query::{Expr, ExprTrait as _};
 use super::Operand;
 use super::type_class::TypeClass;
 use crate::custom::{aggregate, built_in, cast, count_rows};
-use mesh_plan::Aggregate;
+use mesh_plan::plan::Aggregate;
 
 const COUNT: &str = "pg_catalog.count";
 const SUM: &str = "pg_catalog.sum";

@@ -9,8 +9,8 @@ use super::type_class::{TypeClass, value_text};
 use crate::dialect::{self, ValueOrInput};
 use crate::param;
 use crate::statement::Params;
-use mesh_plan::CompareOp;
 use mesh_plan::Value;
+use mesh_plan::plan::CompareOp;
 
 /// Compares with a value.
 pub(super) fn compare(

@@ -10,8 +10,9 @@ use super::type_class::TypeClass;
 use crate::class::Class as _;
 use crate::custom::{cast, populate_row};
 use crate::statement::{Params, Statement};
+use mesh_plan::Mutation;
 use mesh_plan::Value;
-use mesh_plan::{Assignment, Mutation, Subject};
+use mesh_plan::mutation::{Assignment, Subject};
 
 /// The conversion of a value of a write.
 #[derive(Clone, Debug, PartialEq)]

@@ -18,7 +18,7 @@ use crate::param;
 use crate::statement::Params;
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::{Aggregate, Comparand, CompareOp};
+use mesh_plan::plan::{Aggregate, Comparand, CompareOp};
 
 /// The features and settings in which databases differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Levels in PostgreSQL: the rows of each parent are read by a lateral join.
 
-use mesh_plan::{ColumnSource, CompareOp, Join, JoinForm, Node, SortKey};
+use mesh_plan::Node;
+use mesh_plan::plan::{ColumnSource, CompareOp, Join, JoinForm, SortKey};
 use mesh_schema::Link;
 use sea_query::{
     Asterisk, CommonTableExpression, Expr, Func, JoinType, Query, SelectStatement, WindowStatement,

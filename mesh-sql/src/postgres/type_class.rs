@@ -10,8 +10,9 @@ use uuid::fmt::Hyphenated;
 use super::datetime;
 use crate::class::{self, Class, ParamType, canonical, is_decimal, number, whole};
 use crate::custom::{cast, operator};
+use mesh_plan::Value;
 use mesh_plan::backend::is_special_decimal;
-use mesh_plan::{CompareOp, Value};
+use mesh_plan::plan::CompareOp;
 
 /// A class of storage types that can be compared with the same values.
 #[derive(Clone, Debug, PartialEq)]

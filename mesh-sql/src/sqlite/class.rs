@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use mesh_plan::{CompareOp, Value};
+use mesh_plan::Value;
+use mesh_plan::plan::CompareOp;
 use mesh_schema::NativeType;
 use sea_query::{Expr, Func};
 

@@ -13,7 +13,7 @@ use crate::statement::Params;
 use crate::{custom, param};
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::{Aggregate, Comparand, CompareOp};
+use mesh_plan::plan::{Aggregate, Comparand, CompareOp};
 
 /// The maximum number of values of a list that are bound one by one. Longer lists are one parameter, so that SQLite's limit of
 /// 32,766 parameters is not reached.

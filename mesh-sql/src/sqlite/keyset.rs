@@ -10,7 +10,8 @@ use crate::dialect::Operands;
 use crate::keyset::{self, CursorKey};
 use crate::param;
 use crate::statement::Params;
-use mesh_plan::{SortKey, Value};
+use mesh_plan::Value;
+use mesh_plan::plan::SortKey;
 
 /// Returns the condition on the rows that follow a cursor. `nulls` has for each value of the cursor whether it is NULL.
 pub(super) fn after(

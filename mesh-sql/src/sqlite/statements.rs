@@ -21,7 +21,8 @@ use crate::statement::{Params, Statement};
 use crate::total::all_rows;
 use crate::{group, param, predicate};
 use mesh_plan::Value;
-use mesh_plan::{ColumnSource, CompareOp, Join, JoinForm, Node, PageSize, Plan, Target};
+use mesh_plan::plan::{ColumnSource, CompareOp, Join, JoinForm, PageSize, Target};
+use mesh_plan::{Node, Plan};
 
 /// The statements of a plan, as a tree with the same form as its nodes.
 #[derive(Clone, Debug, PartialEq)]

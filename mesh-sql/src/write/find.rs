@@ -6,7 +6,8 @@ use super::{Parent, Statement, Steps};
 use crate::dialect::Dialect;
 use crate::param::Param;
 use mesh_plan::Key;
-use mesh_plan::{Action, LinkKey, Mutation, Subject};
+use mesh_plan::Mutation;
+use mesh_plan::mutation::{Action, LinkKey, Subject};
 
 /// Returns the statement that finds a record if it may be written. With `locks`, it keeps other transactions from writing the
 /// record.

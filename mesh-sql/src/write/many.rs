@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::param::Param;
 use mesh_plan::Key;
 use mesh_plan::Node;
-use mesh_plan::{Assignment, Subject};
+use mesh_plan::mutation::{Assignment, Subject};
 
 /// Returns how many of the leading creations are alike: they set the same columns of one table, and their order does not
 /// matter. The result is limited to the number of creations that fit a statement with `params_max` parameters.

@@ -1,6 +1,7 @@
 //! The parts of a merge: an update or a creation runs, depending on whether the record exists. `SPEC §18.2`
 
-use mesh_plan::{Action, Mutation};
+use mesh_plan::Mutation;
+use mesh_plan::mutation::Action;
 
 /// The part of an [`Action::Merge`] that a step belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use sea_query::{Expr, Query, UpdateStatement};
 use super::{EmptyResult, Steps};
 use crate::dialect::{Dialect, IdPart};
 use mesh_plan::Key;
-use mesh_plan::{Assignment, Subject};
+use mesh_plan::mutation::{Assignment, Subject};
 
 impl<D: Dialect> Steps<D> {
     /// Adds an update of one record.

@@ -7,8 +7,8 @@ use super::super::dialect::{Dialect, IdPart};
 use super::super::statement::Statement;
 use super::{Action, LinkKey, Mutation, Steps, Subject, TARGET};
 use crate::param::Param;
-use mesh_plan::CompareOp;
 use mesh_plan::Value;
+use mesh_plan::plan::CompareOp;
 
 /// A foreign key that a write sets.
 #[derive(Clone, Debug, PartialEq)]

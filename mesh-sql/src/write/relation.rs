@@ -7,9 +7,10 @@ use super::select::id_parts;
 use super::{EmptyResult, PARENT, Parent, Steps, TARGET, column};
 use crate::dialect::{Dialect, IdPart};
 use crate::links::{JUNCTION, table_operand};
-use mesh_plan::{ColumnSource, CompareOp};
-use mesh_plan::{Key, Rule};
-use mesh_plan::{KeyColumns, LinkKey, Subject};
+use mesh_plan::Key;
+use mesh_plan::error::Rule;
+use mesh_plan::mutation::{KeyColumns, LinkKey, Subject};
+use mesh_plan::plan::{ColumnSource, CompareOp};
 
 impl<D: Dialect> Steps<D> {
     /// Returns a select, still without columns, from both records.

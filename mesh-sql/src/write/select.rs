@@ -7,8 +7,9 @@ use crate::dialect::{Dialect, IdPart};
 use crate::predicate;
 use crate::related::RowOperands;
 use mesh_plan::Key;
-use mesh_plan::Subject;
-use mesh_plan::{ColumnSource, CompareOp, Node};
+use mesh_plan::Node;
+use mesh_plan::mutation::Subject;
+use mesh_plan::plan::{ColumnSource, CompareOp};
 
 impl<D: Dialect> Steps<D> {
     /// Returns a select of the record with that id, if it may be written.

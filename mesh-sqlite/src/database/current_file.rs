@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, Guard};
 use mesh_plan::ResolveError;
-use mesh_plan::backend::{Generations, PlanId};
+use mesh_plan::backend::{Cache, PlanId};
 use parking_lot::Mutex;
 
 use crate::file::FileIdentity;
@@ -29,14 +29,14 @@ pub(crate) struct OpenFile {
     pub(crate) pool: Arc<Pool>,
     pub(crate) cache: ResponseCache,
     /// Whether the last read of a query took too long for a runtime thread.
-    heavy: Generations<PlanId, bool>,
+    heavy: Cache<PlanId, bool>,
 }
 
 impl OpenFile {
     fn open(path: &Path, settings: &Settings) -> rusqlite::Result<Self> {
         let pool = Arc::new(Pool::open(path, settings)?);
         let cache = ResponseCache::new(settings.response_cache);
-        Ok(Self { pool, cache, heavy: Generations::new(HEAVY) })
+        Ok(Self { pool, cache, heavy: Cache::new(HEAVY) })
     }
 
     /// Returns whether reads of a query take long.

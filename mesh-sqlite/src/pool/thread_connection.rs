@@ -8,7 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
-use mesh_plan::backend::{LocalGenerations, PlanId};
+use mesh_plan::backend::{LocalCache, PlanId};
 use mesh_plan::{JsonBody, Plan, ResolveError};
 use rusqlite::{Connection, Statement};
 use self_cell::self_cell;
@@ -38,14 +38,14 @@ self_cell!(
 struct PreparedPlans<'c> {
     begin: Statement<'c>,
     commit: Statement<'c>,
-    plans: LocalGenerations<PlanId, StatementTree<'c>>,
+    plans: LocalCache<PlanId, StatementTree<'c>>,
 }
 
 impl<'c> PreparedPlans<'c> {
     /// Prepares the statements for transactions. `bytes` bounds the memory of the statements of plans.
     fn new(connection: &'c Connection, bytes: usize) -> rusqlite::Result<Self> {
         let (begin, commit) = (connection.prepare("BEGIN")?, connection.prepare("COMMIT")?);
-        Ok(Self { begin, commit, plans: LocalGenerations::new(bytes) })
+        Ok(Self { begin, commit, plans: LocalCache::new(bytes) })
     }
 
     /// Reads a plan inside a transaction.

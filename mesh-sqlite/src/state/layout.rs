@@ -80,7 +80,7 @@ mod tests {
     use std::time::SystemTime;
 
     use mesh_integrity::{NonceRow, NonceTable, NonceUse, RevocationStore, SessionId, unix_millis};
-    use mesh_plan::{ParamDeclarations, PersistedQuery, QueryStore};
+    use mesh_plan::persisted::{ParamDeclarations, PersistedQuery, QueryStore};
     use mesh_ql::Format;
     use rusqlite::params;
 

@@ -1,6 +1,7 @@
 //! Registered queries.
 
-use mesh_plan::{BoxFuture, ParamDeclarations, PersistedQuery, QueryId, QueryStore, QueryStoreError};
+use mesh_plan::BoxFuture;
+use mesh_plan::persisted::{ParamDeclarations, PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use mesh_ql::Format;
 use rusqlite::{OptionalExtension as _, Row, TransactionBehavior, params};
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use mesh_integrity::{
     Claimed, NonceRow, NonceTable, NonceUse, RevocationStore, SessionId, StoreError, unix_millis,
 };
-use mesh_plan::{PersistedQuery, QueryId, QueryStore};
+use mesh_plan::persisted::{PersistedQuery, QueryId, QueryStore};
 use mesh_ql::Format;
 
 use super::*;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mesh_plan::ResolveError;
-use mesh_plan::backend::{LocalGenerations, PlanId};
+use mesh_plan::backend::{LocalCache, PlanId};
 use mesh_sql::sqlite::Statements;
 use rusqlite::{Connection, OpenFlags, ffi};
 
@@ -29,7 +29,7 @@ pub(super) struct WriteConnection {
     /// The connection, which also reads what it has written.
     pub(super) reader: Reader,
     /// The statements of light replies by their plans.
-    pub(super) replies: LocalGenerations<PlanId, Statements>,
+    pub(super) replies: LocalCache<PlanId, Statements>,
     /// Whether records that are alike are created together.
     pub(super) creates_many: bool,
 }
@@ -55,7 +55,7 @@ impl WriteConnection {
         // This records the identity of the log, which exists since the mode was changed.
         file.is_current();
         let reader = Reader::new(connection)?;
-        let replies = LocalGenerations::bounded(REPLIES, REPLIES);
+        let replies = LocalCache::bounded(REPLIES, REPLIES);
         Ok(Self { file, is_mapped, reader, replies, creates_many: true })
     }
 

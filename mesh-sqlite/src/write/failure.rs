@@ -1,7 +1,9 @@
 //! Conversion of SQLite errors to write errors, with the fields that they concern.
 
 use mesh_backend::transaction::{Fault, Violation};
-use mesh_plan::{Mutation, Rule, Subject, WriteError};
+use mesh_plan::error::Rule;
+use mesh_plan::mutation::Subject;
+use mesh_plan::{Mutation, WriteError};
 use mesh_sql::sqlite::{self, Param};
 use mesh_sql::{SetReference, Statement, text};
 use rusqlite::{Connection, Error, ErrorCode, ffi};

@@ -3,7 +3,9 @@
 
 use mesh_backend::transaction::{Errors, Failure, Fault, Ran, Retry, Transaction};
 use mesh_plan::backend::{ScriptError, ScriptStep, StepResult};
-use mesh_plan::{Action, JsonBody, Key, Mutation, Plan, ResolveError, Rule, Subject, WriteError};
+use mesh_plan::error::Rule;
+use mesh_plan::mutation::{Action, Subject};
+use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::sqlite::{self, Param};
 use mesh_sql::{Statement, Step};
 use rusqlite::{Error, ErrorCode, ffi};

@@ -1,6 +1,7 @@
 //! Conversion of the errors of mesh-plan.
 
-use mesh_plan::{Error, Outcome, PlanError, PlanErrorKind, ResolveError, WriteError, WriteFault};
+use mesh_plan::error::{PlanErrorKind, WriteFault};
+use mesh_plan::{Error, Outcome, PlanError, ResolveError, WriteError};
 
 use crate::{AllowedMethods, Code, ErrorKind, WireError};
 

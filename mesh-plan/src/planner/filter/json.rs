@@ -3,13 +3,14 @@
 use mesh_ql::{Literal, Name, Operand, OrParam, Spanned};
 use mesh_schema::FieldType;
 
+use crate::PlanError;
+use crate::error::PlanErrorKind;
 use crate::plan::ColumnSource;
 use crate::planner::Planner;
 use crate::planner::context::Scope;
 use crate::planner::literal::describe;
 use crate::planner::subject::Comparable;
 use crate::value::json::{JsonPointer, JsonType};
-use crate::{PlanError, PlanErrorKind};
 
 /// Returns the scalar at a location in a JSON field, of any type.
 pub(super) fn find(

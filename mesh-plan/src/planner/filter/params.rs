@@ -13,12 +13,13 @@ use std::sync::Arc;
 use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValues, Span, Spanned};
 
 use self::binder::Binder;
+use crate::error::PlanErrorKind;
 use crate::plan::cursor::UnverifiedCursor;
 use crate::plan::parameters::{Comparable, ConditionUse, PageMember, PageUse, ParamUse, Parameters, params};
 use crate::plan::{PlannedQuery, Predicate};
 use crate::planner::limits::Limits;
 use crate::planner::typed;
-use crate::{PlanError, PlanErrorKind, Value};
+use crate::{PlanError, Value};
 
 /// The values that a request sends.
 #[derive(Clone, Copy)]

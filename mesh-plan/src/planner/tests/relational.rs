@@ -5,7 +5,8 @@ use mesh_schema::{FieldType, JoinDocument, Schema};
 use serde_json::json;
 
 use super::plan;
-use crate::{Error, Mesh, PlanErrorKind, Request};
+use crate::error::PlanErrorKind;
+use crate::{Error, Mesh, Request};
 
 /// Returns the message that refuses a read of posts or users with these members.
 fn message(entity: &str, members: &str) -> String {

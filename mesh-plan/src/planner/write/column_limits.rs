@@ -6,8 +6,9 @@
 
 use mesh_schema::{Entity, NativeKind, NativeType, Size};
 
+use crate::error::{FieldFault, WriteFault};
 use crate::mutation::{Assignment, Subject};
-use crate::{FieldFault, Value, WriteError, WriteFault};
+use crate::{Value, WriteError};
 
 /// Returns the faults of values that exceed the known limits of their columns, if their fields are visible.
 pub(crate) fn faults(entity: &Entity, values: &[Assignment]) -> Vec<FieldFault> {

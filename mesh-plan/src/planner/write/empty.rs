@@ -3,8 +3,9 @@
 use mesh_schema::{Entity, Field, Member};
 
 use super::WriteKind;
+use crate::Value;
+use crate::error::{FieldFault, WriteFault};
 use crate::mutation::{Assignment, RelatedRecord};
-use crate::{FieldFault, Value, WriteFault};
 
 /// Returns the faults of fields that may be written, must have a value and have none: first the fields that are set to
 /// `null`, then, in a new record, the fields for which `has_value` is false. A field with the link to the `parent` has a

@@ -3,8 +3,9 @@
 use mesh_schema::{Cardinality, ColumnPair, Entity, Link, Relation};
 
 use super::{WritePlanner, value};
+use crate::error::{FieldFault, WriteFault};
 use crate::mutation::{KeyColumns, LinkKey, RelatedRecord};
-use crate::{FieldFault, JsonId, PlanError, WriteFault};
+use crate::{JsonId, PlanError};
 
 impl WritePlanner<'_> {
     /// Returns the id in the body `{entityId}`.

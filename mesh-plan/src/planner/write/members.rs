@@ -6,9 +6,9 @@ use mesh_schema::{Entity, Field, Member, NativeType};
 
 use super::rights::WriteKind;
 use super::{WritePlanner, column_limits, value};
+use crate::error::{PlanErrorKind, WriteFault};
 use crate::mutation::{Assignment, RelatedRecord};
 use crate::planner::context::NodeContext;
-use crate::{PlanErrorKind, WriteFault};
 
 /// The fields of the members of bodies, by the position of the member. The objects of a list usually have the same members in
 /// the same order.

@@ -5,9 +5,10 @@ use mesh_schema::Entity;
 use super::members::MemberFields;
 use super::rights::{WriteKind, not_writable};
 use super::{WritePlanner, WriteRequest, error};
+use crate::error::{FieldFault, WriteFault};
 use crate::mutation::{Action, Assignment, Mutation, Subject};
 use crate::planner::storage_form;
-use crate::{Error, FieldFault, Fields, Key, WriteFault};
+use crate::{Error, Fields, Key};
 
 impl<'a> WritePlanner<'a> {
     /// Plans both writes. The rights that the request needs do not depend on whether the record exists.

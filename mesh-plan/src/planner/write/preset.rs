@@ -4,11 +4,12 @@ use mesh_schema::{EntityId, Field, Member, Schema};
 
 use super::WritePlanner;
 use super::rights::WriteKind;
+use crate::error::PlanErrorKind;
 use crate::mutation::{Assignment, Subject};
 use crate::planner::context::NodeContext;
 use crate::planner::{literal, storage_form};
 use crate::policy::{Operand, Preset, SessionBinding, SessionInput};
-use crate::{Error, PlanError, PlanErrorKind, Value, WriteError};
+use crate::{Error, PlanError, Value, WriteError};
 
 /// Checks that a preset fits its field.
 pub(crate) fn check(schema: &Schema, entity: EntityId, name: &str, value: &Operand) -> Result<(), PlanError> {

@@ -3,9 +3,10 @@
 use mesh_schema::{Entity, EntityId, FieldWrites};
 
 use super::error;
+use crate::PlanError;
+use crate::error::WriteFault;
 use crate::mutation::{LinkKey, RelatedRecord, Subject};
 use crate::policy::View;
-use crate::{PlanError, WriteFault};
 
 /// Whether a record is created or updated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

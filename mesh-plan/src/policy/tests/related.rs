@@ -3,8 +3,9 @@
 use mesh_ql::Quantifier;
 
 use super::*;
+use crate::Change;
+use crate::error::PlanErrorKind;
 use crate::plan::ConditionOrigin;
-use crate::{Change, PlanErrorKind};
 
 /// Authors see posts with audits, which are hidden from them, and others their own posts.
 fn liked(role: &str, entity: &Entity) -> Access {

@@ -7,7 +7,8 @@ mod index_advice;
 use std::io;
 
 use clap::Args;
-use mesh_plan::{Error, Join, Mesh, Node, Plan, RecordId, Request, ResolveError};
+use mesh_plan::plan::Join;
+use mesh_plan::{Error, Mesh, Node, Plan, RecordId, Request, ResolveError};
 use mesh_schema::TableName;
 use mesh_sql::sqlite::Statements;
 use mesh_wire::client as wire;

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mesh_backend::backend::StateStores;
-use mesh_plan::{Mesh, ParamDeclarations, Persisted, PersistedQuery};
+use mesh_plan::Mesh;
+use mesh_plan::persisted::{ParamDeclarations, Persisted, PersistedQuery};
 use mesh_ql::Format;
 use mesh_server::{Mcp, regular_file};
 use serde::Deserialize;

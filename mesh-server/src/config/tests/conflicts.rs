@@ -1,6 +1,6 @@
 //! Settings that do not fit together.
 
-use mesh_plan::Registration;
+use mesh_plan::persisted::Registration;
 use mesh_wire::request::AllowedHosts;
 
 use super::{config, lines, load};

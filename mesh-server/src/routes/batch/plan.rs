@@ -6,9 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mesh_plan::backend::{Script, ScriptStep, StepResult};
-use mesh_plan::{
-    Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, WriteFault, WriteRequest,
-};
+use mesh_plan::error::WriteFault;
+use mesh_plan::{Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, WriteRequest};
 use mesh_ql::Format;
 use mesh_wire::request::{BatchStep, ReferenceError, StepReference, replace_references};
 use mesh_wire::{BasePath, Route, WireError};

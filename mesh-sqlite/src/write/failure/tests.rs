@@ -1,6 +1,7 @@
 //! Rules that writes violate: the error of the caller, and that nothing is written.
 
-use mesh_plan::{Context, Error, Fields, Mesh, RecordId, Rule, WriteError, WriteRequest, WriteTarget};
+use mesh_plan::error::Rule;
+use mesh_plan::{Context, Error, Fields, Mesh, RecordId, WriteError, WriteRequest, WriteTarget};
 use mesh_schema::Document;
 
 use crate::tests::File;

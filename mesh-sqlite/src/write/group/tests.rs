@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use mesh_plan::backend::CommitGate;
+use mesh_plan::error::Rule;
 use mesh_plan::{
-    Context, Error, Fields, Limits, Mesh, Mutator as _, Outcome, RecordId, Rule, WriteError, WriteReply,
+    Context, Error, Fields, Limits, Mesh, Mutator as _, Outcome, RecordId, WriteError, WriteReply,
     WriteRequest, WriteTarget,
 };
 use mesh_ql::Format;

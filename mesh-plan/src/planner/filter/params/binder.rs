@@ -3,11 +3,12 @@
 use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValue, ParamValues, Spanned};
 
 use super::ParamInput;
+use crate::error::PlanErrorKind;
 use crate::plan::parameters::{ConditionUse, PageMember, PageUse, params};
 use crate::plan::{Comparand, Predicate};
 use crate::planner::{filter, literal};
 use crate::value::like::Pattern;
-use crate::{PlanError, PlanErrorKind, Value};
+use crate::{PlanError, Value};
 
 /// Converts the values of a request.
 pub(super) struct Binder<'v> {

@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::error::PlanErrorKind;
 use crate::resolver::ExportSink;
-use crate::{BoxFuture, Export, ExportFormat, PlanErrorKind};
+use crate::{BoxFuture, Export, ExportFormat};
 
 /// Keeps all pieces.
 #[derive(Clone, Default)]

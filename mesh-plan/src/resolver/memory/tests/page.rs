@@ -4,7 +4,8 @@ use mesh_schema::{Catalog, Column, FieldType, Schema, Table};
 use serde_json::{Value as Json, json};
 
 use super::{Tables, condition, mesh, read, rows, schema, tables};
-use crate::{Error, Limits, Mesh, PlanErrorKind, ResolveError, Value};
+use crate::error::PlanErrorKind;
+use crate::{Error, Limits, Mesh, ResolveError, Value};
 
 /// Returns the items of all pages of a read, by following its cursors.
 fn walk(mesh: &Mesh, entity: &str, read_node: &Json, first: usize) -> Vec<Json> {

@@ -4,8 +4,9 @@ use std::fmt::{self, Write as _};
 use std::io;
 
 use data_encoding::BASE64;
+use mesh_plan::plan::ConditionOrigin;
 use mesh_plan::policy::SessionInput;
-use mesh_plan::{ConditionOrigin, Plan, Value};
+use mesh_plan::{Plan, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::cli::terminal::{Colors, Style};

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use mesh_plan::{ColumnSource, Node, Related};
+use mesh_plan::Node;
+use mesh_plan::plan::{ColumnSource, Related};
 use mesh_schema::{Link, TableName};
 
 /// Columns by which the records of a relation are found.

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use mesh_plan::Node;
 use mesh_plan::backend::Pattern;
-use mesh_plan::{ColumnSource, Comparand, CompareOp, Join, Node, Predicate};
+use mesh_plan::plan::{ColumnSource, Comparand, CompareOp, Join, Predicate};
 use mesh_schema::{Link, TableName};
 
 /// The number of rows of a table up to which a scan in key order is fast enough without an index.

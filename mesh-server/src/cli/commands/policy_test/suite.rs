@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use http::Method;
+use mesh_plan::error::{PlanErrorKind, WriteFault};
 use mesh_plan::policy::ClaimValue;
-use mesh_plan::{Error, Fields, Mesh, PlanErrorKind, Principal, Request, WriteFault, WriteRequest};
+use mesh_plan::{Error, Fields, Mesh, Principal, Request, WriteRequest};
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::policy::ANY_ROLE;
 use mesh_schema::{Schema, nearest};

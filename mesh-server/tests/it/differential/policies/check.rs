@@ -4,9 +4,8 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use mesh_plan::{
-    ColumnSource, ConditionOrigin, Context, Error, Limits, Mesh, Node, Plan, Principal, Request,
-};
+use mesh_plan::plan::{ColumnSource, ConditionOrigin};
+use mesh_plan::{Context, Error, Limits, Mesh, Node, Plan, Principal, Request};
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::{Catalog, Document, Schema};
 use mesh_tests::kit::encoding;
