@@ -132,7 +132,10 @@ impl Backend for Database {
 
     /// Checks on a new connection that the file exists and can be read.
     fn ping(&self) -> Opening<'_, ()> {
-        self.opening(|database| Ok(drop(Self::open(database.path())?)))
+        self.opening(|database| {
+            Self::open(database.path())?;
+            Ok(())
+        })
     }
 
     fn usage(&self) -> Usage {

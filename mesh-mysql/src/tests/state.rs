@@ -9,7 +9,7 @@ use mesh_ql::Format;
 use mesh_tests::MariaDb;
 
 use super::{BLOG, Served, until};
-use crate::state::State;
+use crate::state;
 use crate::{Backend as _, Settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -18,7 +18,7 @@ async fn servers_share_their_state() {
     server.execute(BLOG);
     let one = Served::open(&server, &Settings::default()).await;
     let other = Served::open(&server, &Settings::default()).await;
-    let (one, other) = tokio::join!(State::open(&one.database, 2), State::open(&other.database, 2));
+    let (one, other) = tokio::join!(state::open(&one.database, 2), state::open(&other.database, 2));
     let (one, other) = (one.unwrap(), other.unwrap());
     let again = Served::open(&server, &Settings::default()).await;
     let served = again.mesh.schema();

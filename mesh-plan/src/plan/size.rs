@@ -12,7 +12,7 @@ const PER_TEXT_BYTE: usize = 20;
 
 impl Plan {
     /// Returns the estimated number of bytes of the parts that all runs of the plan's query share.
-    pub fn bytes(&self) -> usize {
+    pub fn memory(&self) -> usize {
         self.query.memory
     }
 }
@@ -77,7 +77,7 @@ mod tests {
             mesh.plan(&request).unwrap();
             let mut plan = None;
             let measured = allocation_counter::measure(|| plan = Some(mesh.plan(&request).unwrap()));
-            let (estimate, actual) = (plan.unwrap().bytes(), measured.bytes_current as usize);
+            let (estimate, actual) = (plan.unwrap().memory(), measured.bytes_current as usize);
             assert!(
                 estimate >= actual && estimate < 5 * actual,
                 "{estimate} estimated, {actual} allocated for {query}"

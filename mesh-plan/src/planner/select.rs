@@ -35,8 +35,8 @@ impl Planner<'_> {
             | Selection::Relation { alias: Some(alias), .. } = selection
                 && entity.member(alias).is_some()
             {
-                let (entity, alias, span) = (entity.key.clone(), alias.value.clone(), alias.span);
-                return Err(context.error(span, PlanErrorKind::AliasOfMember { entity, alias }));
+                let (entity, name) = (entity.key.clone(), alias.value.clone());
+                return Err(context.error(alias.span, PlanErrorKind::AliasOfMember { entity, alias: name }));
             }
             let key = OutputKey::new(selection.key(), output.is_empty());
             match (selection, entity.member(selection.name())) {
@@ -45,8 +45,8 @@ impl Planner<'_> {
                     output.push(Output::Field { key, column });
                 }
                 (Selection::Field { .. }, Some(Member::Computed(index))) => {
-                    let computed = entity.computed.get(index);
-                    let template = computed.map(|it| template(entity, it, columns)).unwrap_or_default();
+                    let template = entity.computed.get(index).map(|it| template(entity, it, columns));
+                    let template = template.unwrap_or_default();
                     output.push(Output::Computed { key, template });
                 }
                 (Selection::Field { name, .. }, Some(Member::Relation(_))) => {
@@ -86,10 +86,7 @@ impl Planner<'_> {
                 }
                 // A dropped field is left out of the response without an error.
                 (_, None) if self.view.is_dropped(id, selection.name()) => {}
-                (_, None) => {
-                    let name = selection.name();
-                    return Err(context.unknown_field(name, name.span));
-                }
+                (_, None) => return Err(context.unknown_field(selection.name(), selection.name().span)),
             }
         }
         Ok((output, joins))

@@ -10,7 +10,7 @@ use mesh_schema::{Entity, Schema};
 
 use super::shared::share;
 use super::{Cluster, Served};
-use crate::{Backend as _, Settings};
+use crate::Settings;
 
 const PLACES: &str = r#"
 CREATE TABLE owners (id integer PRIMARY KEY, name text NOT NULL);

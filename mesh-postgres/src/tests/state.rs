@@ -5,7 +5,7 @@ use mesh_plan::persisted::{ParamDeclarations, PersistedQuery, QueryStore};
 use mesh_ql::Format;
 
 use super::Cluster;
-use crate::state::State;
+use crate::state::{self, State};
 use crate::{Database, OpenError, Settings};
 
 /// The layout 1.0, as its servers create it.
@@ -15,7 +15,7 @@ const SESSION: SessionId = SessionId([7; 16]);
 
 async fn state(cluster: &Cluster, queries: usize) -> Result<State, OpenError> {
     let database = Database::connect(&cluster.url(), &Settings::default()).await?;
-    State::open(&database, queries).await.map_err(|error| database.open_error(error))
+    state::open(&database, queries).await.map_err(|error| database.open_error(error))
 }
 
 fn nonce(text: &str, time: u64) -> NonceRow {
@@ -196,7 +196,7 @@ async fn a_current_layout_needs_no_right_to_create() {
     assert_ne!(url, cluster.url());
     let database = Database::connect(&url, &Settings::default()).await.unwrap();
     let query = PersistedQuery::new(Format::Ql, "{ post id }");
-    State::open(&database, 10).await.unwrap().save(&query).await.unwrap();
+    state::open(&database, 10).await.unwrap().save(&query).await.unwrap();
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use mesh_plan::{Change, Changes};
 use mesh_ql::Format;
 
 use super::{BLOG, Cluster, PATIENCE, Served};
-use crate::state::State;
+use crate::state;
 use crate::{Backend as _, Settings};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -17,7 +17,7 @@ async fn servers_share_their_state() {
     let Some(cluster) = Cluster::start() else { return };
     let one = Served::open(&cluster, &Settings::default()).await;
     let other = Served::open(&cluster, &Settings { pooler: true, ..Settings::default() }).await;
-    let (one, other) = tokio::join!(State::open(&one.database, 2), State::open(&other.database, 2));
+    let (one, other) = tokio::join!(state::open(&one.database, 2), state::open(&other.database, 2));
     let (one, other) = (one.unwrap(), other.unwrap());
     // The account has the same name as the schema of the state, which must not come first in the search path.
     cluster.execute("CREATE TABLE public.query (id integer PRIMARY KEY, words text)");

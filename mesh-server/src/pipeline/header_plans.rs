@@ -57,7 +57,7 @@ impl HeaderPlans {
             let _ = slot.set(plan);
         }
         let kept = plans.iter().filter_map(OnceLock::get);
-        let bytes = query.base64.len() + size_of::<Plans>() + kept.map(Plan::bytes).sum::<usize>();
+        let bytes = query.base64.len() + size_of::<Plans>() + kept.map(Plan::memory).sum::<usize>();
         self.0.insert(query.base64.into(), plans, bytes);
     }
 

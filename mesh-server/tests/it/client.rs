@@ -15,8 +15,9 @@ use mesh_ql::build::{asc, desc, field, query};
 use mesh_server::mesh_integrity::{
     Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret,
 };
-use mesh_server::mesh_plan::{
-    Mesh, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Registration,
+use mesh_server::mesh_plan::Mesh;
+use mesh_server::mesh_plan::persisted::{
+    Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError, Registration,
 };
 use mesh_server::mesh_schema::{JoinDocument, Schema, ThroughDocument, Upload, Writable};
 use mesh_server::mesh_uploads::FileStore;

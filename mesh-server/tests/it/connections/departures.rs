@@ -9,10 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::{BodyExt as _, Full};
+use mesh_server::mesh_plan::change::Listener;
 use mesh_server::mesh_plan::memory::Tables;
-use mesh_server::mesh_plan::{
-    Changes, Context, Key, Listener, Mesh, Mutation, ResolveError, WriteError, Written,
-};
+use mesh_server::mesh_plan::{Changes, Context, Key, Mesh, Mutation, ResolveError, WriteError, Written};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::{App, AuditEntry, AuditLog, AuditSink, ClientAddress, ClientLimits, Metrics, Server};
 use mesh_tests::PATIENCE;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mesh_server::mesh_integrity::Binding;
-use mesh_server::mesh_plan::{Persisted, Registration};
+use mesh_server::mesh_plan::persisted::{Persisted, Registration};
 use proptest::prelude::*;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! Registration of queries, and requests with their ids. `SPEC §8`
 
 use mesh_server::App;
-use mesh_server::mesh_plan::{Persisted, PersistedQuery, QueryId, Registration};
+use mesh_server::mesh_plan::persisted::{Persisted, PersistedQuery, QueryId, Registration};
 use serde_json::{Value, json};
 
 use super::site::*;

@@ -1,6 +1,6 @@
 //! Every route refuses unsigned requests.
 
-use mesh_server::mesh_plan::{Persisted, Registration};
+use mesh_server::mesh_plan::persisted::{Persisted, Registration};
 use mesh_server::mesh_uploads::FileStore;
 use mesh_server::mesh_wire::{BasePath, Profiles, Route};
 use mesh_server::{AppBuilder, Events};
