@@ -155,7 +155,7 @@ impl Database {
         Ok(Answer::Json(body))
     }
 
-    /// Reads from a replica if this server knows all writes that the read must see, else from the primary.
+    /// Reads from a replica if this server has heard of all writes that the read must see, else from the primary.
     async fn read_any(&self, plan: &Plan, deadline: Instant) -> Result<JsonBody, ResolveError> {
         if self.replicas.is_empty() {
             return read::run(&self.pool, plan, &self.statements).await?;
@@ -181,7 +181,8 @@ impl Database {
         }
     }
 
-    /// Waits until this server knows all writes up to now. Returns whether it does. Behind a pooler, it knows only its own.
+    /// Waits until this server has heard of all writes up to now. Returns whether it has. Behind a pooler, it is notified
+    /// only of its own.
     async fn knows_writes(&self) -> bool {
         !self.other_servers.is_started() || self.other_servers.catch_up().await
     }

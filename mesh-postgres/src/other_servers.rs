@@ -3,7 +3,7 @@
 //!
 //! Each server listens on a connection to the primary. A server announces the position of a write before it answers the write.
 //! Before a read from a replica, a server sends a query over the connection on which it listens: messages arrive before
-//! later results, so it then knows all writes that were answered before the read. If this fails, it reads from the primary.
+//! later results, so it has then heard of all writes that were answered before the read. If this fails, it reads from the primary.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl OtherServers {
         self.received.lock().is_none()
     }
 
-    /// Waits until this server knows all writes that servers have answered up to now. Returns whether it does.
+    /// Waits until this server has heard of all writes that servers have answered up to now. Returns whether it has.
     pub(crate) async fn catch_up(&self) -> bool {
         let (sender, caught_up) = oneshot::channel();
         self.is_listening.load(Ordering::Acquire)

@@ -46,6 +46,6 @@ mod tests {
             ]
         );
         file.write("DROP TABLE \"my audit\"");
-        assert!(table.append("[]").await.is_err());
+        assert!(table.append(r#"[{"time":"t3","event":"write"}]"#).await.is_err());
     }
 }

@@ -98,7 +98,7 @@ fn a_session_revoked_on_one_server_is_refused_on_all() {
     }
     eprintln!("a login, a logout on all servers and four signed reads: {:?}", start.elapsed() / 50);
 
-    // A server that was suspended knows of the logout.
+    // A server that was suspended finds the logout too.
     let session = Session::begin(&a);
     assert!(!is_ended(&session, &b));
     b.signal("STOP");
