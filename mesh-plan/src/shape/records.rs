@@ -10,6 +10,9 @@ use crate::{Key, Plan, ResolveError, Value, ValueRef};
 use bytes::Bytes;
 use mesh_ql::{Direction, Nulls};
 
+/// The number of ids with several parts whose conditions are one list.
+const ANY_MAX: usize = 64;
+
 impl Plan {
     /// Returns one read that replaces a point read for each of these ids. Its rows come in any order, and are for
     /// [`Plan::shape_records`].
@@ -96,7 +99,9 @@ fn condition(columns: &[Column], ids: &[Key]) -> Predicate {
         value: Comparand::Value(value.clone()),
     };
     let is_id = |id: &Key| Predicate::All(columns.iter().zip(id.iter()).map(is_part).collect());
-    Predicate::Any(ids.iter().map(is_id).collect())
+    // SQLite bounds the depth of an expression, and each condition of a list is a level.
+    let any = |ids: &[Key]| Predicate::Any(ids.iter().map(is_id).collect());
+    Predicate::Any(ids.chunks(ANY_MAX).map(any).collect())
 }
 
 /// Returns the text of an id. Equal ids have equal texts, even if a value has several forms in the storage.
