@@ -102,7 +102,12 @@ impl WriteConnection {
                 result = Err(Failure::Final(ResolveError::TimedOut.into()));
             }
             self.reader.interrupt.begin(Budget::default());
-            if result.is_err() || self.commit().await.is_err() {
+            if result.is_ok()
+                && let Err(error) = self.commit().await
+            {
+                result = Err(Failure::Final(ResolveError::new(error).into()));
+            }
+            if result.is_err() {
                 self.rollback().await;
             }
             result
