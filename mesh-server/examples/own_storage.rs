@@ -127,6 +127,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
     let listener = TcpListener::bind(address).await?;
     eprintln!("listening on http://{}", listener.local_addr()?);
-    Server::new(app).serve(listener, std::future::pending()).await;
+    Server::new(app).serve(listener, std::future::pending()).await?;
     Ok(())
 }

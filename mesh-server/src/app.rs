@@ -7,6 +7,7 @@ pub(crate) mod current;
 pub(crate) mod exports;
 mod ids;
 pub(crate) mod limits;
+pub(crate) mod reply_future;
 pub(crate) mod service;
 pub(crate) mod shared;
 

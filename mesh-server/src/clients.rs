@@ -3,10 +3,9 @@
 
 mod counts;
 mod effect_count;
-mod outbox;
-mod shared_event;
-mod unsent_budget;
+mod unread_replies;
 
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -19,9 +18,7 @@ pub(crate) use counts::CountGuard;
 use counts::Counts;
 use effect_count::EffectCount;
 pub(crate) use effect_count::EffectGuard;
-pub(crate) use outbox::Outbox;
-pub(crate) use shared_event::{EventShare, SharedEvent, UnsentAccount};
-pub(crate) use unsent_budget::{GuardedBytes, MAX_UNCOUNTED_BYTES, UnsentBudget, UnsentPermit};
+pub(crate) use unread_replies::{UnreadReplies, UnreadReply};
 
 /// Seconds after which a client should repeat a request that exceeded its share.
 const RETRY_AFTER: u32 = 1;
@@ -38,7 +35,7 @@ const RESERVE_ACCESS_DIVISOR: usize = 16;
 /// ```
 /// use mesh_server::ClientLimits;
 ///
-/// let limits = ClientLimits::new().connections_per_address(50).streams_per_address(10).unsent_bytes(1 << 27, 1 << 25);
+/// let limits = ClientLimits::new().connections_per_address(50).streams_per_address(10);
 /// ```
 #[derive(Clone, Debug)]
 pub struct ClientLimits {
@@ -60,7 +57,7 @@ pub struct ClientLimits {
     exports: Arc<Counts<IpAddr>>,
     address_streams: Arc<Counts<IpAddr>>,
     session_streams: Arc<Counts<SessionId>>,
-    pub(crate) unsent: Arc<UnsentBudget>,
+    pub(crate) unread: Arc<UnreadReplies>,
 }
 
 impl ClientLimits {
@@ -78,9 +75,7 @@ impl ClientLimits {
     /// The default number of event streams of one session.
     pub const STREAMS_PER_SESSION: usize = 20;
     /// The default number of bytes of unread replies of all clients.
-    pub const UNSENT_BYTES: usize = unsent_budget::DEFAULT_BYTES;
-    /// The default number of bytes of unread replies of one address.
-    pub const UNSENT_BYTES_PER_ADDRESS: usize = unsent_budget::DEFAULT_BYTES_PER_ADDRESS;
+    pub const UNREAD_BYTES: usize = 64 << 20;
 
     /// Creates the default limits.
     pub fn new() -> Self {
@@ -100,7 +95,7 @@ impl ClientLimits {
             exports: Arc::default(),
             address_streams: Arc::default(),
             session_streams: Arc::default(),
-            unsent: Arc::default(),
+            unread: Arc::new(UnreadReplies::new(Self::UNREAD_BYTES)),
         }
     }
 
@@ -151,11 +146,11 @@ impl ClientLimits {
         self
     }
 
-    /// Sets how many bytes of large replies may wait for their readers, in total and per client address. A single reply is
-    /// accepted regardless of its size.
+    /// Sets how many bytes of replies may wait for their readers. While there are more, the connections with the slowest
+    /// readers are closed.
     #[must_use]
-    pub fn unsent_bytes(mut self, all: usize, per_address: usize) -> Self {
-        self.unsent = Arc::new(UnsentBudget::new(all, per_address));
+    pub fn unread_bytes(mut self, bytes: usize) -> Self {
+        self.unread = Arc::new(UnreadReplies::new(bytes));
         self
     }
 
@@ -172,7 +167,7 @@ impl ClientLimits {
     ) -> Option<CountGuard<IpAddr>> {
         let is_reserve = open >= max - max / RESERVE_DIVISOR;
         let share = if is_reserve { (max / RESERVE_ACCESS_DIVISOR).max(1) } else { usize::MAX };
-        self.connections.acquire(counted_address(peer), 1, self.connections_per_address.min(share))
+        self.connections.acquire(counted_address(peer), self.connections_per_address.min(share))
     }
 
     /// Counts a request that a trusted proxy forwards for a client.
@@ -180,7 +175,7 @@ impl ClientLimits {
     /// # Errors
     /// 429 if the client has as many requests under way as it may have connections.
     pub(crate) fn start_forwarded(&self, client: IpAddr) -> Result<CountGuard<IpAddr>, WireError> {
-        let guard = self.connections.acquire(counted_address(client), 1, self.connections_per_address);
+        let guard = self.connections.acquire(counted_address(client), self.connections_per_address);
         guard.ok_or_else(|| WireError::rate_limit(RETRY_AFTER))
     }
 
@@ -193,7 +188,7 @@ impl ClientLimits {
         address: Option<IpAddr>,
     ) -> Result<Option<CountGuard<IpAddr>>, WireError> {
         let message = "Too many concurrent uploads from this address; retry later";
-        acquire(&self.uploads, address, self.uploads_per_address, message)
+        acquire(&self.uploads, address.map(counted_address), self.uploads_per_address, message)
     }
 
     /// Counts an export until the returned value is dropped.
@@ -205,7 +200,7 @@ impl ClientLimits {
         address: Option<IpAddr>,
     ) -> Result<Option<CountGuard<IpAddr>>, WireError> {
         let message = "Too many concurrent exports from this address; retry later";
-        acquire(&self.exports, address, self.exports_per_address, message)
+        acquire(&self.exports, address.map(counted_address), self.exports_per_address, message)
     }
 
     /// Returns the number of requests that wait.
@@ -213,14 +208,9 @@ impl ClientLimits {
         self.max_requests.saturating_sub(self.requests.available_permits())
     }
 
-    /// Returns the largest numbers of connections, uploads, event streams and unread bytes that any one address has.
-    pub(crate) fn max_per_address(&self) -> [usize; 4] {
-        [
-            self.connections.max_count(),
-            self.uploads.max_count(),
-            self.address_streams.max_count(),
-            self.unsent.max_address_bytes(),
-        ]
+    /// Returns the largest numbers of connections, uploads and event streams that any one address has.
+    pub(crate) fn max_per_address(&self) -> [usize; 3] {
+        [self.connections.max_count(), self.uploads.max_count(), self.address_streams.max_count()]
     }
 
     /// Counts an event stream until the returned value is dropped.
@@ -232,35 +222,25 @@ impl ClientLimits {
         address: Option<IpAddr>,
         session: Option<SessionId>,
     ) -> Result<StreamGuard, WireError> {
-        let refused = |message| WireError { message, ..WireError::rate_limit(LONG_RETRY_AFTER) };
-        let address = address.map(|address| {
-            let guard = self.address_streams.acquire(counted_address(address), 1, self.streams_per_address);
-            guard.ok_or_else(|| {
-                refused("Too many event streams from this address; close one or retry later".into())
-            })
-        });
-        let session = session.map(|session| {
-            let guard = self.session_streams.acquire(session, 1, self.streams_per_session);
-            guard.ok_or_else(|| {
-                refused("Too many event streams in this session; close one or retry later".into())
-            })
-        });
-        Ok(StreamGuard { _address: address.transpose()?, _session: session.transpose()? })
+        let message = "Too many event streams from this address; close one or retry later";
+        let address = address.map(counted_address);
+        let address = acquire(&self.address_streams, address, self.streams_per_address, message)?;
+        let message = "Too many event streams in this session; close one or retry later";
+        let session = acquire(&self.session_streams, session, self.streams_per_session, message)?;
+        Ok(StreamGuard { _address: address, _session: session })
     }
 }
 
-/// Adds one to the count of an address, or refuses with a message.
-fn acquire(
-    counts: &Arc<Counts<IpAddr>>,
-    address: Option<IpAddr>,
+/// Adds one to the count of a key, if there is one, or refuses with a message.
+fn acquire<K: Copy + Eq + Hash>(
+    counts: &Arc<Counts<K>>,
+    key: Option<K>,
     max: usize,
     message: &'static str,
-) -> Result<Option<CountGuard<IpAddr>>, WireError> {
-    let Some(address) = address else { return Ok(None) };
-    let guard = counts.acquire(counted_address(address), 1, max);
-    guard
-        .map(Some)
-        .ok_or_else(|| WireError { message: message.into(), ..WireError::rate_limit(LONG_RETRY_AFTER) })
+) -> Result<Option<CountGuard<K>>, WireError> {
+    let Some(key) = key else { return Ok(None) };
+    let refused = || WireError { message: message.into(), ..WireError::rate_limit(LONG_RETRY_AFTER) };
+    counts.acquire(key, max).map(Some).ok_or_else(refused)
 }
 
 impl Default for ClientLimits {
@@ -276,11 +256,11 @@ pub(crate) struct StreamGuard {
 }
 
 /// The sender of a request.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 pub(crate) struct Peer {
     pub(crate) address: ClientAddress,
-    /// The replies of the connection, if the request arrived over a connection of [`crate::Server`].
-    pub(crate) outbox: Option<Arc<Outbox>>,
+    /// Whether the request arrived over a connection of [`crate::Server`].
+    pub(crate) is_connected: bool,
 }
 
 #[cfg(test)]

@@ -56,8 +56,6 @@ settings! {
         schema: Option<PathBuf> = None, parse::optional_text;
         /// Threads that serve connections; 0: one per core.
         threads: usize = 0, parse::count(0, 1_024);
-        /// Whether each thread stays on one processor.
-        pin_threads: bool = false, parse::boolean;
         /// Time limit of a request.
         request_timeout: Duration = mesh_server::Limits::default().request_timeout, parse::duration(MILLISECOND, 24 * HOUR);
         /// Total time to wait for the data of a body; each 4 KiB received gives one second back.
@@ -334,7 +332,6 @@ impl Config {
             .exports_per_address(limits.exports_per_address)
             .streams_per_address(limits.streams_per_address)
             .streams_per_session(limits.streams_per_session)
-            .unsent_bytes(limits.unsent_bytes, limits.unsent_bytes_per_address)
     }
 
     /// Returns the limits of requests.

@@ -2,10 +2,7 @@
 
 mod activity;
 mod admin_listener;
-mod cpu_affinity;
 mod drain_body;
-mod events;
-mod phase;
 mod reply_body;
 mod serve_connection;
 mod server;
@@ -19,4 +16,4 @@ pub use self::server::Server;
 pub use self::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 pub use self::tls::{Tls, TlsError};
-pub use self::workers::{Workers, WorkersBuilder};
+pub use self::workers::Workers;

@@ -22,7 +22,7 @@
 //!     .build()?;
 //! let app = App::builder(Mesh::builder(schema).resolver("post", posts).build()?).build()?;
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
-//! Server::new(app).serve(listener, std::future::pending()).await;
+//! Server::new(app).serve(listener, std::future::pending()).await?;
 //! # Ok(())
 //! # }
 //! ```
@@ -77,9 +77,10 @@ pub use app::caching::Caching;
 pub use app::current::Current;
 pub use app::exports::Exports;
 pub use app::limits::Limits;
+pub use app::reply_future::ReplyFuture;
 pub use app::service::MeshService;
 pub use clients::ClientLimits;
-pub use connection::{Server, Timeouts, Workers, WorkersBuilder};
+pub use connection::{Server, Timeouts, Workers};
 #[cfg(feature = "tls")]
 pub use connection::{Tls, TlsError};
 pub use events::Events;

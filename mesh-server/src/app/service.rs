@@ -4,11 +4,12 @@ use std::convert::Infallible;
 #[cfg(feature = "tower")]
 use std::task::{Context, Poll};
 
-use futures_util::future::BoxFuture;
+use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
 use mesh_wire::BasePath;
 
+use super::reply_future::ReplyFuture;
 use crate::clients::Peer;
 use crate::pipeline;
 use crate::pipeline::body::RequestBody;
@@ -16,7 +17,8 @@ use crate::rates::client_address::ClientAddress;
 use crate::{App, Body};
 
 /// An [`App`] as a service of hyper and, with the feature `tower`, of tower, for example for a router of axum. It never
-/// fails and is always ready. Cheap to clone; clones share everything.
+/// fails and is always ready. Cheap to clone; clones share everything. The call of a request without a body begins it, before
+/// its future is polled.
 ///
 /// For rate limits per address, the server inserts a [`crate::ClientAddress`] into the request's extensions. When it
 /// stops, it calls [`App::end_streams`] to end the event streams.
@@ -44,11 +46,19 @@ impl App {
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
     {
-        let (head, body) = request.into_parts();
-        let peer =
-            head.extensions.get::<ClientAddress>().map(|address| Peer { address: *address, outbox: None });
-        let body = RequestBody::new(body, self.shared.limits.body_timeout);
+        let (head, peer, body) = self.split(request);
         pipeline::handle(self.clone(), head, peer, body).await
+    }
+
+    fn split<B>(&self, request: Request<B>) -> (Parts, Option<Peer>, RequestBody)
+    where
+        B: hyper::body::Body + Send + 'static,
+        B::Data: Send,
+    {
+        let (head, body) = request.into_parts();
+        let address = head.extensions.get::<ClientAddress>();
+        let peer = address.map(|address| Peer { address: *address, is_connected: false });
+        (head, peer, RequestBody::new(body, self.shared.limits.body_timeout))
     }
 
     /// Converts the application into a service.
@@ -78,7 +88,7 @@ impl MeshService {
         Self { stripped_prefix: prefix, ..self }
     }
 
-    fn answer<B>(&self, mut request: Request<B>) -> BoxFuture<'static, Result<Response<Body>, Infallible>>
+    fn answer<B>(&self, mut request: Request<B>) -> ReplyFuture
     where
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
@@ -86,8 +96,8 @@ impl MeshService {
         if let Some(whole) = with_prefix(&self.stripped_prefix, request.uri()) {
             *request.uri_mut() = whole;
         }
-        let app = self.app.clone();
-        Box::pin(async move { Ok(app.handle(request).await) })
+        let (head, peer, body) = self.app.split(request);
+        ReplyFuture::new(self.app.clone(), head, peer, body)
     }
 }
 
@@ -115,7 +125,7 @@ where
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+    type Future = ReplyFuture;
 
     fn call(&self, request: Request<B>) -> Self::Future {
         self.answer(request)
@@ -130,7 +140,7 @@ where
 {
     type Response = Response<Body>;
     type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+    type Future = ReplyFuture;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))

@@ -51,10 +51,6 @@ settings! {
         streams_per_address: usize = ClientLimits::STREAMS_PER_ADDRESS, parse::count(1, 1_000_000);
         /// Event streams of one session
         streams_per_session: usize = ClientLimits::STREAMS_PER_SESSION, parse::count(1, 1_000_000);
-        /// Bytes of answers that wait in memory for their readers
-        unsent_bytes: usize = ClientLimits::UNSENT_BYTES, parse::size(MEBIBYTE, 4 * GIBIBYTE - 1);
-        /// Bytes of answers that wait for the readers of one client address
-        unsent_bytes_per_address: usize = ClientLimits::UNSENT_BYTES_PER_ADDRESS, parse::size(65_536, 4 * GIBIBYTE - 1);
         /// Requests that wait for a database or a resolver at a time
         requests: usize = ClientLimits::REQUESTS, parse::count(1, 1_000_000);
         /// Nonces that are remembered for one session

@@ -89,7 +89,6 @@ fn file_sets_every_value() {
         database = "sqlite:blog.db"
         schema = "schema.json"
         threads = 4
-        pin_threads = true
         request_timeout = "500ms"
         body_timeout = "1s"
         idle_timeout = "2m"
@@ -127,7 +126,6 @@ fn file_sets_every_value() {
         database: Some("sqlite:blog.db".to_owned().into()),
         schema: Some(PathBuf::from("schema.json")),
         threads: 4,
-        pin_threads: true,
         request_timeout: Duration::from_millis(500),
         body_timeout: Duration::from_secs(1),
         idle_timeout: Duration::from_secs(120),

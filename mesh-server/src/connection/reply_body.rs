@@ -2,36 +2,51 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::Version;
+use http::{Response, Version};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::Notify;
 
 use super::activity::RequestGuard;
 use crate::Body;
-use crate::clients::Outbox;
+use crate::clients::{UnreadReplies, UnreadReply};
 use crate::pipeline::body::BoxError;
 
 /// Bytes of one piece, which fit into a frame of HTTP/2.
 const MAX_PIECE_BYTES: usize = 16 * 1024;
 
 /// A body with the guard of its request, which is active until the body is sent.
-///
-/// In HTTP/2, where a client accepts the bytes of each stream separately, the body is sent in pieces that the [`Outbox`]
-/// of the connection tracks, so that a stream that is not read is noticed.
 pub(super) struct ReplyBody {
     body: Body,
     /// What is left of the frame that is being sent in pieces.
     rest: Bytes,
-    outbox: Option<Arc<Outbox>>,
-    _guard: RequestGuard,
+    unread: Option<Arc<UnreadReply>>,
+    _guard: Arc<RequestGuard>,
 }
 
 impl ReplyBody {
-    pub(super) fn new(body: Body, guard: RequestGuard, version: Version) -> Self {
-        let outbox = (version == Version::HTTP_2).then(|| Arc::clone(guard.outbox()));
-        Self { body, rest: Bytes::new(), outbox, _guard: guard }
+    /// Wraps the body of a reply. Bodies whose readers [`UnreadReplies`] has to know are sent in pieces.
+    pub(super) fn wrap(
+        reply: Response<Body>,
+        guard: RequestGuard,
+        version: Version,
+        unread: &UnreadReplies,
+        close: &Arc<Notify>,
+    ) -> Response<Self> {
+        let guard = Arc::new(guard);
+        reply.map(|body| {
+            let length = body.whole().map_or(0, Bytes::len);
+            let is_registered = length > MAX_PIECE_BYTES || version == Version::HTTP_2;
+            let unread = is_registered.then(|| unread.add(length, version, close));
+            // The connection drops a body before it has sent the last bytes.
+            let body = match &unread {
+                Some(unread) => body.until_sent((Arc::clone(unread), Arc::clone(&guard))),
+                None => body,
+            };
+            Self { body, rest: Bytes::new(), unread, _guard: guard }
+        })
     }
 }
 
@@ -44,18 +59,22 @@ impl HttpBody for ReplyBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
-        let Some(outbox) = &this.outbox else { return Pin::new(&mut this.body).poll_frame(cx) };
+        let Some(unread) = &this.unread else { return Pin::new(&mut this.body).poll_frame(cx) };
         if this.rest.is_empty() {
-            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
-                Some(Ok(frame)) => match frame.into_data() {
+            match Pin::new(&mut this.body).poll_frame(cx) {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
                     Ok(bytes) => this.rest = bytes,
                     Err(frame) => return Poll::Ready(Some(Ok(frame))),
                 },
-                end => return Poll::Ready(end),
+                other => {
+                    unread.await_bytes();
+                    return other;
+                }
             }
         }
         let piece = this.rest.split_to(this.rest.len().min(MAX_PIECE_BYTES));
-        Poll::Ready(Some(Ok(Frame::data(outbox.track(piece)))))
+        unread.hand_over(piece.len());
+        Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -1,6 +1,7 @@
 //! The listener: accepts connections, assigns them to threads, and shuts down gracefully.
 
 use std::future::Future;
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +11,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::unconstrained;
 
-use super::phase::HttpBuilder;
-use super::serve_connection::{ConnectionHandler, Shutdown};
+use super::serve_connection::{ConnectionHandler, Shutdown, http};
 use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
 use super::tls::Tls;
 use super::workers::{Scheduler, Workers};
-use crate::clients::{CountGuard, Outbox, Peer};
+use crate::clients::{CountGuard, Peer};
 use crate::{ClientAddress, Current, Metrics};
 
 /// Pause after a failure to accept a connection, for example for lack of file descriptors.
@@ -85,11 +85,10 @@ impl Server {
     /// use mesh_server::{App, Server, Workers};
     ///
     /// # fn serve(app: App) -> std::io::Result<()> {
-    /// let workers = Workers::builder(std::thread::available_parallelism()?.get() - 1).start()?;
+    /// let workers = Workers::start(std::thread::available_parallelism()?.get() - 1, || {})?;
     /// tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
     ///     let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
-    ///     Server::new(app).workers(workers).serve(listener, std::future::pending()).await;
-    ///     Ok(())
+    ///     Server::new(app).workers(workers).serve(listener, std::future::pending()).await
     /// })
     /// # }
     /// ```
@@ -109,7 +108,12 @@ impl Server {
 
     /// Serves until `shutdown` completes, then stops accepting connections, waits for active requests at most for the
     /// shutdown timeout, and returns.
-    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
+    ///
+    /// # Errors
+    /// The listener is not listening any more, or a worker thread has panicked. A connection that cannot be accepted, for
+    /// example for lack of file descriptors, is logged and is no error.
+    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+        let app = self.app.get();
         let permits = Arc::new(Semaphore::new(self.max_connections));
         let (shutdown_sender, shutdown_state) = watch::channel(Shutdown::Running);
         let acceptor = Acceptor {
@@ -117,43 +121,47 @@ impl Server {
             max_connections: self.max_connections,
             listener,
             handler: ConnectionHandler {
-                builder: Arc::new(HttpBuilder::new(&self.app.get(), &self.timeouts)),
+                http: Arc::new(http(&app, &self.timeouts)),
                 app: self.app.clone(),
                 timeouts: self.timeouts,
                 shutdown: shutdown_state,
                 #[cfg(feature = "tls")]
                 tls: self.tls.clone(),
             },
-            metrics: self.app.get().shared.metrics.clone(),
+            metrics: app.shared.metrics.clone(),
             scheduler: Scheduler::new(self.workers.as_ref()),
         };
-        {
-            let mut shutdown = std::pin::pin!(shutdown);
-            let mut reload = std::pin::pin!(self.reload_certificate());
-            loop {
-                tokio::select! {
-                    biased;
-                    () = &mut shutdown => break,
-                    () = &mut reload => {}
-                    () = acceptor.accept() => {}
-                }
+        let unread = Arc::clone(&app.shared.clients.unread);
+        let closing_slow_readers = unread.close_slow_readers(self.timeouts.write);
+        let serving = async {
+            tokio::select! {
+                biased;
+                () = shutdown => {}
+                () = self.reload_certificate() => {}
+                failed = acceptor.accept_all() => return failed,
             }
-        }
-        shutdown_sender.send_replace(Shutdown::Draining);
-        acceptor.accept_backlog().await;
-        self.app.get().end_streams();
-        let closed = self.close_connections(&permits, &shutdown_sender);
-        if tokio::time::timeout(self.shutdown_timeout, closed).await.is_err() {
-            tracing::warn!("requests still active after {:?} are aborted", self.shutdown_timeout);
-            shutdown_sender.send_replace(Shutdown::Aborted);
-            self.app.get().shared.clients.effects.stop();
-        }
-        self.app.get().effects_ended().await;
+            shutdown_sender.send_replace(Shutdown::Draining);
+            acceptor.accept_backlog().await;
+            self.app.get().end_streams();
+            let closed = self.close_connections(&permits, &shutdown_sender);
+            if tokio::time::timeout(self.shutdown_timeout, closed).await.is_err() {
+                tracing::warn!("requests still active after {:?} are aborted", self.shutdown_timeout);
+                shutdown_sender.send_replace(Shutdown::Aborted);
+                self.app.get().shared.clients.effects.stop();
+            }
+            self.app.get().effects_ended().await;
+            Ok(())
+        };
+        let result = tokio::select! {
+            result = serving => result,
+            () = closing_slow_readers => Ok(()),
+        };
         // Dropping the workers waits for their blocking tasks.
         if let Some(workers) = self.workers {
-            let _ = tokio::task::spawn_blocking(move || drop(workers)).await;
+            tokio::task::spawn_blocking(move || drop(workers)).await?;
         }
         self.app.get().shared.clients.effects.resume();
+        result
     }
 
     /// Completes when all connections are closed.
@@ -191,16 +199,25 @@ struct Acceptor {
 }
 
 impl Acceptor {
+    /// Accepts connections; completes only when the listener fails.
+    async fn accept_all(&self) -> io::Result<()> {
+        loop {
+            self.accept().await?;
+        }
+    }
+
     /// Accepts the next connection as soon as the limit permits.
-    async fn accept(&self) {
-        let Ok(permit) = Arc::clone(&self.permits).acquire_owned().await else { return };
+    async fn accept(&self) -> io::Result<()> {
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(io::Error::other)?;
         match self.listener.accept().await {
             Ok((stream, address)) => self.serve(stream, address.ip(), permit),
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return Err(error),
             Err(error) => {
                 tracing::warn!("cannot accept a connection: {error}");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
+        Ok(())
     }
 
     /// Serves the connections that the kernel has completed, since their clients expect it, and closes the listener. Clients
@@ -209,7 +226,7 @@ impl Acceptor {
         // The runtime asks the kernel for them first.
         tokio::task::yield_now().await;
         for _ in 0..MAX_BACKLOG {
-            if unconstrained(self.accept()).now_or_never().is_none() {
+            if !matches!(unconstrained(self.accept()).now_or_never(), Some(Ok(()))) {
                 return;
             }
         }
@@ -249,31 +266,28 @@ impl Acceptor {
         stream: TcpStream,
         address: ClientAddress,
         counted: (OwnedSemaphorePermit, Option<CountGuard<IpAddr>>),
-    ) -> std::io::Result<()> {
+    ) -> io::Result<()> {
         let handler = self.handler.clone();
         let metrics = self.metrics.as_ref().map(Metrics::connection_opened);
-        let (runtime, count) = self.scheduler.assign(&stream);
+        let (runtime, count) = self.scheduler.assign();
         let guards = (counted, metrics, count);
-        let outbox = Arc::new(Outbox::default());
-        let peer = Peer { address, outbox: Some(Arc::clone(&outbox)) };
+        let peer = Peer { address, is_connected: true };
         let Some(runtime) = runtime else {
-            let task = tokio::spawn(async move {
+            tokio::spawn(async move {
                 handler.accept(stream, peer).await;
                 drop(guards);
             });
-            outbox.set_connection(task.abort_handle());
             return Ok(());
         };
         // A socket is registered with one runtime, so it is taken out of this one.
         let stream = stream.into_std()?;
-        let task = runtime.spawn(async move {
+        runtime.spawn(async move {
             match TcpStream::from_std(stream) {
                 Ok(stream) => handler.accept(stream, peer).await,
                 Err(error) => tracing::warn!("cannot serve a connection: {error}"),
             }
             drop(guards);
         });
-        outbox.set_connection(task.abort_handle());
         Ok(())
     }
 }

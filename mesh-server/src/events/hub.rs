@@ -12,9 +12,8 @@ use tokio::time::MissedTickBehavior;
 
 use super::registry::Registry;
 use super::sessions::{SessionCheck, Sessions};
-use super::shared_reading::{Outcome, Reader, SharedReading, SubscriptionKey};
+use super::shared_reading::{Reader, SharedReading, SubscriptionKey};
 use super::subscription::Subscription;
-use crate::clients::{EventShare, UnsentAccount};
 
 /// The client of an event stream.
 #[derive(Clone, Default)]
@@ -22,8 +21,6 @@ pub(crate) struct Subscriber {
     pub(crate) principal: Option<Arc<Principal>>,
     /// Reports whether the principal's session is still valid.
     pub(crate) session_check: Option<SessionCheck>,
-    /// The budgets that the events of the stream count against.
-    pub(crate) account: UnsentAccount,
 }
 
 /// Creates event streams and ends them.
@@ -53,8 +50,8 @@ impl Hub {
     /// Creates a subscription and waits for its first result.
     ///
     /// # Errors
-    /// The database does not show changes of the records, the first reading fails or misses the deadline, the client's address has used up its share of unread bytes, or the hub
-    /// is closed.
+    /// The database does not show changes of the records, the first reading fails or misses the deadline, or the
+    /// hub is closed.
     pub(crate) async fn subscribe(
         &self,
         plan: Plan,
@@ -73,15 +70,10 @@ impl Hub {
         // Results are shared between principals unless they can depend on the principal.
         let principal = subscriber.principal.clone().filter(|_| self.reader.mesh.is_personal(&plan));
         let key = SubscriptionKey { plan: plan.key(), principal };
-        let membership = self.registry.join(key.clone(), || {
-            let unsent = Arc::clone(&subscriber.account.unsent);
-            SharedReading::new(Arc::clone(&self.reader), key, plan, request_id, unsent)
-        });
+        let membership = self
+            .registry
+            .join(key.clone(), || SharedReading::start(Arc::clone(&self.reader), key, plan, request_id));
         let latest = membership.reading.subscribe(deadline).await?;
-        let share = match &*latest.borrow() {
-            Some(Outcome::Update { event, .. }) => event.share(&subscriber.account)?,
-            Some(Outcome::Failed(_)) | None => EventShare::default(),
-        };
         let session = subscriber.principal.zip(subscriber.session_check);
         let mut heartbeat =
             tokio::time::interval_at((Instant::now() + self.heartbeat).into(), self.heartbeat);
@@ -92,10 +84,7 @@ impl Hub {
             session: session.map(|(principal, check)| self.sessions.monitor(&principal.session, check)),
             ended: self.ended.subscribe(),
             request_id: request_id.clone(),
-            account: subscriber.account,
-            share,
             sent: None,
-            is_refused: false,
             has_failed: false,
             _membership: membership,
         })

@@ -14,7 +14,6 @@ use tokio::time::Interval;
 use super::registry::Membership;
 use super::sessions::SessionEnd;
 use super::shared_reading::Outcome;
-use crate::clients::{EventShare, UnsentAccount};
 
 /// A client's subscription to a record or a list.
 pub(crate) struct Subscription {
@@ -24,13 +23,8 @@ pub(crate) struct Subscription {
     /// Becomes `true` when all streams end.
     pub(super) ended: watch::Receiver<bool>,
     pub(super) request_id: RequestId,
-    pub(super) account: UnsentAccount,
-    /// Counts the latest event for the address of the client.
-    pub(super) share: EventShare,
     /// The digest of the data that the client has.
     pub(super) sent: Option<Arc<str>>,
-    /// Set if the latest event was refused. It is tried again with each heartbeat.
-    pub(super) is_refused: bool,
     pub(super) has_failed: bool,
     pub(super) _membership: Membership,
 }
@@ -54,21 +48,12 @@ impl Subscription {
     /// Returns the latest outcome as an event, unless the client has it.
     fn unsent_event(&mut self) -> Option<Bytes> {
         let outcome = self.latest.borrow_and_update().clone()?;
-        self.share = EventShare::default();
-        self.is_refused = false;
         match outcome {
-            Outcome::Update { digest, event } => match event.share(&self.account) {
-                Ok(share) => {
-                    self.share = share;
-                    let is_new = self.sent.as_ref() != Some(&digest);
-                    self.sent = Some(digest);
-                    is_new.then(|| event.bytes(&self.share))
-                }
-                Err(error) => {
-                    self.is_refused = true;
-                    Some(self.error_event(&error))
-                }
-            },
+            Outcome::Update { digest, event } => {
+                let is_new = self.sent.as_ref() != Some(&digest);
+                self.sent = Some(digest);
+                is_new.then_some(event)
+            }
             Outcome::Failed(error) => Some(self.error_event(&error)),
         }
     }
@@ -87,10 +72,7 @@ impl Subscription {
                     return Some(self.error_event(&error));
                 }
                 () = self.ended.wait_for(|ended| *ended).map(drop) => return None,
-                _ = self.heartbeat.tick() => {
-                    let again = if self.is_refused { self.unsent_event() } else { None };
-                    return Some(again.unwrap_or_else(sse::heartbeat));
-                }
+                _ = self.heartbeat.tick() => return Some(sse::heartbeat()),
                 changed = self.latest.changed() => {
                     changed.ok()?;
                     if let Some(event) = self.unsent_event() {

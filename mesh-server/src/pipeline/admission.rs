@@ -12,7 +12,6 @@ use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 use super::body::Body;
 use super::context::RequestContext;
 use super::effects::Effects;
-use crate::clients::UnsentPermit;
 
 /// Seconds until a client should repeat a request that the server cannot serve now.
 pub(crate) const RETRY_AFTER: u32 = 1;
@@ -43,7 +42,7 @@ pub(crate) fn admit<'r>(cx: &RequestContext<'r>) -> Result<SemaphorePermit<'r>, 
 /// # Errors
 /// 503 if the server stops.
 pub(crate) fn begin(cx: &RequestContext<'_>) -> Result<(), WireError> {
-    cx.effects.map_or(Ok(()), |effects| begin_with(cx, effects, None, None))
+    cx.effects.map_or(Ok(()), |effects| begin_with(cx, effects, None))
 }
 
 /// Begins effects as [`begin`] does, which a shutdown awaits to their end. They have no transaction that could be undone.
@@ -60,8 +59,8 @@ pub(crate) fn begin_unstoppable(cx: &RequestContext<'_>) -> Result<(), WireError
 /// Begins a write. Every limit that could refuse its answer is checked here, before anything is written.
 ///
 /// # Errors
-/// 503 if too many requests wait or the server stops, 429 or 503 if too many answers are unread.
-pub(crate) async fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError> {
+/// 503 if too many requests wait or the server stops.
+pub(crate) fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError> {
     // A request with a safe method does not write.
     let effects = cx.effects.ok_or_else(WireError::internal)?;
     if effects.have_begun() {
@@ -69,19 +68,16 @@ pub(crate) async fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError
     }
     let admitted = Arc::clone(&cx.shared.clients.requests).try_acquire_owned();
     let admitted = admitted.map_err(|_| WireError::unavailable(RETRY_AFTER))?;
-    // The length of the answer is not known yet: there must be room for some of it.
-    let unsent = cx.shared.clients.unsent.admit(cx.address, cx.outbox(), 1).await?;
-    begin_with(cx, effects, Some(admitted), Some(unsent))
+    begin_with(cx, effects, Some(admitted))
 }
 
 fn begin_with(
     cx: &RequestContext<'_>,
     effects: &Effects,
     admitted: Option<OwnedSemaphorePermit>,
-    unsent: Option<UnsentPermit>,
 ) -> Result<(), WireError> {
     let guard = cx.shared.clients.effects.begin();
-    effects.begin(guard.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?, admitted, unsent);
+    effects.begin(guard.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?, admitted);
     Ok(())
 }
 

@@ -14,7 +14,6 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Frame, SizeHint};
 
-use crate::clients::GuardedBytes;
 pub(crate) use pace::Pace;
 pub(crate) use request::RequestBody;
 
@@ -42,7 +41,7 @@ impl Body {
     /// Keeps a value until the body is sent or dropped.
     pub(crate) fn until_sent<T: Send + 'static>(self, value: T) -> Self {
         match self.0 {
-            Kind::Bytes(bytes) => Self::from(Bytes::from_owner(GuardedBytes { bytes, _permit: value })),
+            Kind::Bytes(bytes) => Self::from(Bytes::from_owner(BytesWith { bytes, _value: value })),
             Kind::Stream(body) => Self::stream(body.map_err(move |error| {
                 let _value = &value;
                 error
@@ -56,6 +55,18 @@ impl Body {
             Kind::Bytes(bytes) => Some(bytes),
             Kind::Stream(_) => None,
         }
+    }
+}
+
+/// Bytes with a value that is dropped with them.
+struct BytesWith<T> {
+    bytes: Bytes,
+    _value: T,
+}
+
+impl<T> AsRef<[u8]> for BytesWith<T> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

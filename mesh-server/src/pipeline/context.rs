@@ -14,7 +14,7 @@ use mesh_wire::{MeshHeaders, RequestHead, RequestId};
 use tracing::Span;
 
 use crate::app::shared::Shared;
-use crate::clients::{Outbox, Peer};
+use crate::clients::Peer;
 use crate::identity::KnownCaller;
 use crate::observability::audit::entry::AuditDetails;
 use crate::observability::record::RequestRecord;
@@ -68,7 +68,7 @@ impl<'r> RequestContext<'r> {
             head: RequestHead { method: &head.method, headers: &head.headers, request_id },
             mesh_headers: MeshHeaders::scan(&head.headers),
             uri: &head.uri,
-            version: peer.and_then(|peer| peer.outbox.as_ref()).map(|_| head.version),
+            version: peer.filter(|peer| peer.is_connected).map(|_| head.version),
             address: peer.map(|peer| shared.proxies.client(peer.address.0, &head.headers)),
             peer,
             record,
@@ -99,11 +99,6 @@ impl<'r> RequestContext<'r> {
     pub(super) fn forwarded_for(&self) -> Option<IpAddr> {
         let peer = self.peer?.address.0;
         self.address.filter(|client| self.shared.proxies.contains(peer) && *client != peer.to_canonical())
-    }
-
-    /// Returns the replies that wait on the request's connection.
-    pub(crate) fn outbox(&self) -> Option<&Arc<Outbox>> {
-        self.peer?.outbox.as_ref()
     }
 
     pub(crate) fn request_id(&self) -> &str {

@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::body::Body;
-use crate::clients::{EffectGuard, UnsentPermit};
+use crate::clients::EffectGuard;
 
 /// Whether a request has begun to change something.
 #[derive(Default)]
@@ -31,8 +31,6 @@ pub(crate) struct Effects {
 
 /// What a request with effects holds until it has been reported.
 struct Begun {
-    /// The share of its reply in the budgets of unread bytes.
-    unsent: Mutex<Option<UnsentPermit>>,
     _admitted: Option<OwnedSemaphorePermit>,
     _guard: EffectGuard,
 }
@@ -55,19 +53,9 @@ impl Effects {
         self.gate.lock().as_ref().is_none_or(|gate| gate.close())
     }
 
-    /// Takes the share of the reply in the budgets of unread bytes.
-    pub(super) fn take_unsent(&self) -> Option<UnsentPermit> {
-        self.begun.get()?.unsent.lock().take()
-    }
-
     /// Records that the request begins to change something, and what it holds until it has been reported.
-    pub(super) fn begin(
-        &self,
-        guard: EffectGuard,
-        admitted: Option<OwnedSemaphorePermit>,
-        unsent: Option<UnsentPermit>,
-    ) {
-        let _ = self.begun.set(Begun { unsent: Mutex::new(unsent), _admitted: admitted, _guard: guard });
+    pub(super) fn begin(&self, guard: EffectGuard, admitted: Option<OwnedSemaphorePermit>) {
+        let _ = self.begun.set(Begun { _admitted: admitted, _guard: guard });
     }
 }
 

@@ -3,17 +3,12 @@
 use std::any::Any;
 use std::thread;
 
-use bytes::Bytes;
 use http::Response;
 use mesh_wire::{WireError, response};
 
 use super::context::RequestContext;
 use super::route;
-use crate::clients::MAX_UNCOUNTED_BYTES;
 use crate::pipeline::body::Body;
-
-/// The number of unread bytes on a connection above which small bodies count as well.
-const MAX_UNREAD_BYTES: usize = 4 * MAX_UNCOUNTED_BYTES;
 
 /// Turns the outcome of the other stages, which may be a panic, into a reply.
 pub(super) async fn reply(
@@ -22,30 +17,13 @@ pub(super) async fn reply(
 ) -> Response<Body> {
     let outcome = outcome.unwrap_or_else(|payload| Err(panicked(cx, &*payload)));
     let mut reply = outcome.unwrap_or_else(|error| refusal(cx, &error));
-    let mut permit = cx.effects.and_then(|effects| effects.take_unsent());
-    match (counted_length(cx, reply.body()), &mut permit) {
-        (Some(length), Some(permit)) => permit.resize(length),
-        (Some(length), None) if !cx.effects.is_some_and(|effects| effects.have_begun()) => {
-            match cx.shared.clients.unsent.admit(cx.address, cx.outbox(), length).await {
-                Ok(admitted) => permit = Some(admitted),
-                Err(error) => reply = refusal(cx, &error),
-            }
-        }
-        _ => permit = None,
-    }
     if let Some(cors) = &cx.shared.cors {
         cors.apply(cx.head.method, cx.head.headers, reply.headers_mut());
     }
     #[cfg(feature = "compression")]
     let reply =
         super::compress::compress(&cx.shared.clients.compressions, cx.head.headers, cx.deadline, reply).await;
-    match permit {
-        Some(mut permit) => {
-            permit.shrink_to(reply.body().whole().map_or(0, Bytes::len));
-            reply.map(|body| body.until_sent(permit))
-        }
-        None => reply,
-    }
+    reply
 }
 
 /// Returns the reply for an error. Where nothing else is stated, a write that fails has written nothing. `SPEC §23.1`
@@ -62,14 +40,6 @@ pub(crate) fn report(cx: &RequestContext<'_>, error: &WireError) {
     cx.shared.metrics.as_ref().inspect(|metrics| metrics.refused(error));
     cx.record.set_error(error);
     tracing::debug!(request = %cx.head.request_id, status = error.status.as_u16(), "{error}");
-}
-
-/// Returns the length of a body if it counts against the budget of unread replies. Large bodies always count; small
-/// bodies count if their connection has too many unread bytes.
-fn counted_length(cx: &RequestContext<'_>, body: &Body) -> Option<usize> {
-    let length = body.whole()?.len();
-    let unsent = || cx.outbox().map_or(0, |outbox| outbox.unsent());
-    (length > MAX_UNCOUNTED_BYTES || length > 0 && unsent() > MAX_UNREAD_BYTES).then_some(length)
 }
 
 /// Logs and counts a panic.

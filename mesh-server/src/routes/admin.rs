@@ -33,13 +33,12 @@ pub(crate) fn write_gauges(shared: &Shared, out: &mut Exposition) {
     out.gauge("mesh_event_topics", help, &[(&[], topics as f64)]);
     let clients = &shared.clients;
     let help = "Bytes of large responses that wait in memory for their readers.";
-    out.gauge("mesh_unsent_bytes", help, &[(&[], clients.unsent.used_bytes() as f64)]);
-    let [connections, uploads, event_streams, unsent] = clients.max_per_address().map(|max| max as f64);
+    out.gauge("mesh_unsent_bytes", help, &[(&[], clients.unread.bytes() as f64)]);
+    let [connections, uploads, event_streams] = clients.max_per_address().map(|max| max as f64);
     let most = [
         (&[("held", "connections")][..], connections),
         (&[("held", "uploads")], uploads),
         (&[("held", "streams")], event_streams),
-        (&[("held", "unsent_bytes")], unsent),
     ];
     out.gauge("mesh_client_most", "The most that one client address holds.", &most);
     let help = "Requests that wait for the database, a file or an upload.";

@@ -60,7 +60,7 @@ pub(super) async fn run(
     let batch = Batch::new(Arc::clone(&cx.shared.mesh), steps, principal, cx.shared.limits.body_bytes)?;
     let batch = batch.with_bounds(bounds);
     let entities: Vec<&str> = entities.iter().map(String::as_str).collect();
-    admission::begin_write(cx).await?;
+    admission::begin_write(cx)?;
     let context = cx.write_context(caller);
     let running = cx.shared.mesh.transact(&entities, Arc::new(batch), &context);
     let failed = |ScriptError { step, error, .. }| logged(&context, *error).at_step(step);

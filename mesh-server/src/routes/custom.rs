@@ -37,7 +37,7 @@ pub(crate) async fn answer(
     let handled = if is_safe {
         admission::run(cx, handling).await?
     } else {
-        admission::begin_write(cx).await?;
+        admission::begin_write(cx)?;
         // A write of the handler that has begun before the deadline ends within this time.
         let end = cx.deadline + cx.shared.limits.request_timeout;
         tokio::time::timeout_at(end.into(), handling).await.ok()

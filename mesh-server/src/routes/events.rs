@@ -11,7 +11,6 @@ use mesh_integrity::IntegrityError;
 use mesh_plan::RecordId;
 use mesh_wire::{WireError, sse};
 
-use crate::clients::UnsentAccount;
 use crate::events::{Hub, SessionCheck, Subscriber};
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
@@ -48,10 +47,7 @@ pub(crate) async fn open(
         Ok(open) => open,
         Err(error) => return Ok(refuse_and_close(cx, &error)),
     };
-    let unsent = Arc::clone(&cx.shared.clients.unsent);
-    let account = UnsentAccount { unsent, address: cx.address, outbox: cx.outbox().cloned() };
-    let subscriber =
-        Subscriber { principal: caller.principal(), session_check: session_check(cx, caller), account };
+    let subscriber = Subscriber { principal: caller.principal(), session_check: session_check(cx, caller) };
     let _permit = admission::admit(cx)?;
     let subscription = hub.subscribe(plan, subscriber, cx.head.request_id, cx.deadline).await?;
     let head = sse::head(&cx.head);

@@ -56,7 +56,7 @@ pub(crate) async fn register(
     let declared = declared.unwrap_or_default();
     let principal = caller.principal();
     let query = PersistedQuery::new(format, text).with_params(declared);
-    admission::begin_write(cx).await?;
+    admission::begin_write(cx)?;
     match persisted.register(&cx.shared.mesh, query, principal.as_deref()).await {
         Ok(id) => {
             cx.audit(|details| details.query = Some(id.to_string()));

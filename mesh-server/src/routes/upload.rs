@@ -103,7 +103,7 @@ pub(super) async fn upload(
         meta,
         session: caller.session().cloned(),
     };
-    admission::begin_write(cx).await?;
+    admission::begin_write(cx)?;
     record(cx, &caller, handler.as_deref(), (received, upload)).await
 }
 

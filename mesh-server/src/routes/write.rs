@@ -80,7 +80,7 @@ pub(crate) async fn answer(
         query::allow_unregistered(cx)?;
     }
     let expected = if_match.map(|if_match| expected(cx, &write, &mutation, if_match)).transpose()?;
-    admission::begin_write(cx).await?;
+    admission::begin_write(cx)?;
     let context = cx.write_context(&caller);
     let WriteReply { entity, id, body, created, .. } =
         commit_and_read(&cx.shared.mesh, &cx.shared.changes, (mutation, expected), context).await?;

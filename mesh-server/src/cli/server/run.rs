@@ -32,10 +32,8 @@ pub(crate) fn serve(
     }
     let entities = source.schema.entities().count();
     let threads = config.thread_count();
-    // Threads that are not pinned share the connections with this one.
-    let started = threads - usize::from(!config.pin_threads);
-    let workers = Workers::builder(started).pinned(config.pin_threads).on_park(mesh_sqlite::before_park);
-    let workers = workers.start()?;
+    // They share the connections with this thread.
+    let workers = Workers::start(threads - 1, mesh_sqlite::before_park)?;
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().thread_name("mesh").on_thread_park(mesh_sqlite::before_park).build();
     runtime?.block_on(async {
@@ -81,7 +79,7 @@ pub(crate) fn serve(
             health.set("server", Check::Failed("it is stopping".to_owned()));
         };
         // A separate task is scheduled fairly with the connections that it accepts.
-        tokio::spawn(server.serve(listener, stop)).await?;
+        tokio::spawn(server.serve(listener, stop)).await??;
         if let Some(audit) = &audit {
             audit::flush(audit, *stopped.get_or_init(Instant::now), config.shutdown_timeout);
         }

@@ -41,6 +41,11 @@ impl RequestBody {
         Self { bytes, announced, pace }
     }
 
+    /// Returns whether the request has no body.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.announced.exact() == Some(0)
+    }
+
     /// Returns the length in bytes if the client announced it.
     pub(crate) fn announced(&self) -> Option<u64> {
         self.announced.exact()

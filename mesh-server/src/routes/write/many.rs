@@ -43,7 +43,7 @@ pub(super) async fn create(
         request = request.with_reply((*format, text.as_str())).with_reply_params(params.as_ref());
     }
     let context = cx.write_context(caller);
-    admission::begin_write(cx).await?;
+    admission::begin_write(cx)?;
     let creating = cx.shared.mesh.create_all(&request, &records, &context);
     let failed = |ScriptError { item, error, .. }| {
         let error = logged(&context, *error);

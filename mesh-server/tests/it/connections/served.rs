@@ -26,7 +26,7 @@ pub(crate) const ANSWER: &str = r#"{"id":7}"#;
 pub(crate) struct Served {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
-    serving: JoinHandle<()>,
+    serving: JoinHandle<std::io::Result<()>>,
 }
 
 impl Served {
@@ -57,7 +57,7 @@ impl Served {
 
     /// Waits for the end of the shutdown.
     pub(crate) async fn ended(&mut self) {
-        within(PATIENCE, &mut self.serving).await.unwrap();
+        within(PATIENCE, &mut self.serving).await.unwrap().unwrap();
     }
 }
 

@@ -68,7 +68,7 @@ async fn active_streams_finish_during_a_shutdown() {
         assert_eq!(reply.into_body().collect().await.unwrap().to_bytes(), r#"{"id":7}"#);
     }
     drop(sender);
-    tokio::time::timeout(Duration::from_secs(10), serving).await.unwrap().unwrap();
+    tokio::time::timeout(Duration::from_secs(10), serving).await.unwrap().unwrap().unwrap();
     let _ = running.await;
 }
 

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use http::Version;
-use mesh_server::{Limits, Server, Timeouts};
+use mesh_server::{ClientLimits, Limits, Server, Timeouts};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::frames::{ACK, DATA, Frame, PING, Raw, SETTINGS, WINDOW_UPDATE};
-use super::served::{ANSWER, Served, app, app_with_limits, ask, text, within};
+use super::served::{ANSWER, Served, app, app_with, app_with_limits, ask, text, within};
 
 const SHORT: Duration = Duration::from_millis(150);
 /// Longer than any wait of a test.
@@ -173,6 +173,27 @@ async fn an_http2_client_with_a_closed_window_is_closed_and_a_slow_one_is_not() 
             raw.send(&Frame::new(WINDOW_UPDATE, 0, 1, &more)).await;
         }
     }
+}
+
+/// While unread replies take too much memory, those are closed that are read slowest.
+#[tokio::test]
+async fn slow_readers_make_room_for_others() {
+    let limits = ClientLimits::new().unread_bytes(20 << 20);
+    let app = app_with(|app| app.client_limits(limits));
+    let served = Served::start(Server::new(app).timeouts(long_timeouts())).await;
+    let mut slow = served.connect().await;
+    slow.write_all(text("large").as_bytes()).await.unwrap();
+    // A reply alone does not exceed the bound.
+    tokio::time::sleep(2 * SHORT).await;
+    let mut other = served.connect().await;
+    other.write_all(text("large").as_bytes()).await.unwrap();
+    let (mut block, mut length) = (vec![0; 1 << 20], 0);
+    while length < 16 << 20 {
+        length += within(LONG, other.read(&mut block)).await.unwrap();
+        tokio::time::sleep(SHORT / 2).await;
+    }
+    let (reply, _) = read_until_closed(&mut slow).await;
+    assert!(reply.len() < 16 << 20, "the connection is closed within the reply");
 }
 
 #[tokio::test]

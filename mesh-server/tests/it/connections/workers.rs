@@ -16,19 +16,14 @@ use super::served::{ANSWER, Served, app, ask, row, text, within};
 /// Longer than any wait of a test.
 const LONG: Duration = Duration::from_secs(120);
 
-async fn start(server: Server, workers: std::io::Result<Workers>) -> Served {
-    Served::start(server.workers(workers.unwrap())).await
+async fn start(server: Server, workers: usize) -> Served {
+    Served::start(server.workers(Workers::start(workers, || {}).unwrap())).await
 }
 
 #[tokio::test]
 async fn every_thread_serves_both_protocols() {
-    for workers in [
-        Workers::builder(2).start(),
-        Workers::builder(2).pinned(true).start(),
-        Workers::builder(5).pinned(true).start(),
-        Workers::builder(0).start(),
-    ] {
-        let mut served = start(Server::new(app()), workers).await;
+    for count in [2, 5, 0] {
+        let mut served = start(Server::new(app()), count).await;
         // All connections are open before the first request, so each thread has some.
         let mut streams = Vec::new();
         for _ in 0..12 {
@@ -45,7 +40,7 @@ async fn every_thread_serves_both_protocols() {
 }
 
 /// Returns the threads that answer over a number of concurrent connections.
-async fn answering_threads(workers: std::io::Result<Workers>, connections: usize) -> HashSet<ThreadId> {
+async fn answering_threads(workers: usize, connections: usize) -> HashSet<ThreadId> {
     let seen = Arc::new(Mutex::new(HashSet::new()));
     let noted = Arc::clone(&seen);
     let schema = Schema::builder().entity("quick", |entity| entity.field("id", FieldType::Integer));
@@ -67,22 +62,15 @@ async fn answering_threads(workers: std::io::Result<Workers>, connections: usize
 #[tokio::test]
 async fn connections_are_spread_over_all_threads() {
     let current = thread::current().id();
-    let all = answering_threads(Workers::builder(2).start(), 6).await;
+    let all = answering_threads(2, 6).await;
     assert_eq!((all.len(), all.contains(&current)), (3, true), "the accepting thread serves connections too");
-    // With this many connections each thread has some, regardless of the CPUs on which their packets arrive.
-    let pinned = answering_threads(Workers::builder(2).pinned(true).start(), 40).await;
-    assert_eq!(
-        (pinned.len(), pinned.contains(&current)),
-        (2, false),
-        "only pinned threads serve connections"
-    );
-    assert_eq!(answering_threads(Workers::builder(0).start(), 6).await, HashSet::from([current]));
+    assert_eq!(answering_threads(0, 6).await, HashSet::from([current]));
 }
 
 #[tokio::test]
 async fn a_shutdown_finishes_or_aborts_requests_on_all_threads() {
     let server = Server::new(app()).shutdown_timeout(Duration::from_secs(3));
-    let mut served = start(server, Workers::builder(2).start()).await;
+    let mut served = start(server, 2).await;
     let mut streams = Vec::new();
     for entity in ["slow", "slow", "slow", "stuck", "stuck", "stuck"] {
         let mut stream = served.connect().await;
