@@ -376,7 +376,6 @@ async fn a_failing_reading_is_reported_and_retried() {
 fn subscriber(session: &str, end: &Arc<Mutex<Option<WireError>>>) -> Subscriber {
     let end = Arc::clone(end);
     Subscriber {
-        account: Default::default(),
         principal: Some(Arc::new(Principal::new("7", session))),
         session_check: Some(Arc::new(move || {
             let error = end.lock().unwrap().clone();
