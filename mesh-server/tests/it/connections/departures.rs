@@ -223,7 +223,7 @@ async fn a_write_whose_body_has_not_arrived_is_not_begun() {
     assert_eq!(site.audit.flush(PATIENCE), 0);
 }
 
-/// Answers that nobody reads change no other answer, and refuse no write.
+/// Unread answers change no other answer, and refuse no write.
 #[tokio::test]
 async fn unread_answers_change_no_other_answer() {
     let site = Site::with("x".repeat(40_000), ClientLimits::new().unread_bytes(1));
