@@ -8,7 +8,7 @@ use mesh_tests::{Database, PATIENCE, Request, Server, wait_until};
 const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 const CLIENTS: usize = 1_000;
 /// The maximum number of bytes per client, of which the buffers of the protocol take 16 KiB.
-const MEMORY_PER_CLIENT_MAX: u64 = 32 * 1024;
+const MEMORY_PER_CLIENT_MAX: u64 = 48 * 1024;
 
 fn serve(database: &Database) -> Server {
     let limits = "[limits]\nconnections_per_address = 2000\nstreams_per_address = 2000\n";
