@@ -30,7 +30,7 @@
 //! # Overview
 //! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures),
 //!   [`Bearer`] (tokens of an issuer), [`Events`] (event streams), [`Uploads`], [`Admin`] ([`Health`] checks and
-//!   [`Metrics`]) and routes of the application ([`Handler`], [`Call`], [`Reply`]).
+//!   [`Metrics`]) and routes of the application ([`App::answer`], [`Call`], [`Reply`]).
 //! - Serving: [`Server`] with [`Timeouts`] and [`Workers`], or [`MeshService`]. [`Current`] replaces the application while
 //!   it is served.
 //!
@@ -111,7 +111,7 @@ pub use purge::{Purge, PurgeUrl, PurgeUrlError};
 pub use rates::Rates;
 pub use rates::client_address::{ClientAddress, Proxies, ProxyError};
 pub use rates::rate::{Rate, RateError};
-pub use routes::custom::{Call, Handler, PatternError, Reply};
+pub use routes::custom::{Call, Reply};
 pub use uploads::{Upload, UploadHandler, Uploads};
 
 /// The guides with Rust code, so that doc tests compile it.

@@ -39,6 +39,7 @@ use crate::observability::report;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::routes;
 use crate::routes::collection::ReplyForm;
+use crate::routes::custom::Handler;
 use context::{RequestContext, trace_context};
 use effects::{Completed, Effects};
 use query::Target;
@@ -50,11 +51,25 @@ pub(crate) async fn handle<A>(app: A, head: Parts, peer: Option<Peer>, body: Req
 where
     A: Borrow<App> + Send + Sync + 'static,
 {
+    handle_with(app, head, peer, body, None).await
+}
+
+/// Answers a request as [`handle`] does. If `handler` is given, the request is for a route of the application.
+pub(crate) async fn handle_with<A>(
+    app: A,
+    head: Parts,
+    peer: Option<Peer>,
+    body: RequestBody,
+    handler: Option<Handler>,
+) -> Response<Body>
+where
+    A: Borrow<App> + Send + Sync + 'static,
+{
     if head.method.is_safe() {
-        return answer_and_report(&app.borrow().shared, &head, peer.as_ref(), None, body).await;
+        return answer_and_report(&app.borrow().shared, &head, peer.as_ref(), None, body, handler).await;
     }
     let request = |effects: Arc<Effects>| async move {
-        answer_and_report(&app.borrow().shared, &head, peer.as_ref(), Some(&effects), body).await
+        answer_and_report(&app.borrow().shared, &head, peer.as_ref(), Some(&effects), body, handler).await
     };
     Completed::new(request).await
 }
@@ -65,6 +80,7 @@ async fn answer_and_report(
     peer: Option<&Peer>,
     effects: Option<&Arc<Effects>>,
     body: RequestBody,
+    handler: Option<Handler>,
 ) -> Response<Body> {
     let record = RequestRecord::new(trace_context(shared, &head.headers));
     let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
@@ -72,7 +88,7 @@ async fn answer_and_report(
     let mut under_way = None;
     let outcome = {
         // The future is pinned, so that it is not moved into the adapters.
-        let answering = pin!(answer(&cx, body, &mut under_way));
+        let answering = pin!(answer(&cx, head, body, handler, &mut under_way));
         let answering = AssertUnwindSafe(answering).catch_unwind().instrument(cx.span());
         match effects {
             None => answering.await,
@@ -90,7 +106,9 @@ async fn answer_and_report(
 /// Runs the stages that may refuse a request. If a proxy forwarded the request, `under_way` counts it for its client.
 async fn answer(
     cx: &RequestContext<'_>,
+    head: &Parts,
     body: RequestBody,
+    handler: Option<Handler>,
     under_way: &mut Option<CountGuard<IpAddr>>,
 ) -> Result<Response<Body>, WireError> {
     route::check_host(cx)?;
@@ -101,14 +119,17 @@ async fn answer(
     if let Some(client) = cx.forwarded_for() {
         *under_way = Some(cx.shared.clients.start_forwarded(client)?);
     }
-    let route = route::find(cx)?;
+    let route = match handler {
+        Some(handler) => route::custom(cx, handler),
+        None => route::find(cx)?,
+    };
     route::check_head(cx, &route)?;
     match route {
         RouteMatch::Protocol(Route::Collection { entity }) => get(cx, &entity, None).await,
         RouteMatch::Protocol(Route::Point { entity, id }) => {
             get(cx, &entity, Some(RecordId::Segment(id))).await
         }
-        other => routes::dispatch(cx, other, body).await,
+        other => routes::dispatch(cx, head, other, body).await,
     }
 }
 

@@ -17,7 +17,10 @@ mod posted;
 mod upload;
 pub(crate) mod write;
 
+#[cfg(feature = "tower")]
+use http::Request;
 use http::Response;
+use http::request::Parts;
 use mesh_plan::RecordId::Segment;
 use mesh_plan::WriteTarget;
 use mesh_plan::backend::box_in_place;
@@ -31,6 +34,7 @@ use crate::pipeline::route::RouteMatch;
 /// every connection would reserve space for the largest future; a shared box would have the size of the largest future.
 pub(crate) async fn dispatch(
     cx: &RequestContext<'_>,
+    head: &Parts,
     route: RouteMatch<'_>,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
@@ -38,7 +42,11 @@ pub(crate) async fn dispatch(
         RouteMatch::Docs(call) => Box::pin(docs::answer(cx, call, body)).await,
         #[cfg(feature = "mcp")]
         RouteMatch::Mcp(tools) => Box::pin(mcp::answer(cx, tools, body)).await,
-        RouteMatch::Custom(route, params) => Box::pin(custom::answer(cx, route, params, body)).await,
+        RouteMatch::Custom(handler) => Box::pin(custom::answer(cx, handler, body)).await,
+        #[cfg(feature = "tower")]
+        RouteMatch::Fallback(service) => {
+            Ok(service.call(Request::from_parts(head.clone(), body.into_body())).await)
+        }
         RouteMatch::Protocol(route) => protocol(cx, route, body).await,
     }
 }

@@ -1,8 +1,9 @@
 //! The builder of an application.
 
+#[cfg(feature = "tower")]
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::Method;
 use mesh_docs::{Docs, Offers, Options};
 use mesh_plan::persisted::Persisted;
 use mesh_plan::{Changes, Mesh, Principal};
@@ -13,6 +14,8 @@ use super::App;
 use super::build_error::BuildError;
 use super::caching::Caching;
 use super::exports::Exports;
+#[cfg(feature = "tower")]
+use super::fallback::Fallback;
 use super::ids::Ids;
 use super::limits::Limits;
 use super::shared::Shared;
@@ -29,11 +32,11 @@ use crate::observability::audit::AuditLog;
 use crate::observability::metrics::Metrics;
 #[cfg(feature = "otlp")]
 use crate::observability::otlp::Spans;
+#[cfg(feature = "tower")]
+use crate::pipeline::body::{Body, BoxError};
 use crate::pipeline::header_plans::HeaderPlans;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
-use crate::routes::custom::pattern::{Pattern, PatternError};
-use crate::routes::custom::route::{CustomRoute, Handler};
 use crate::uploads::Uploads;
 
 /// A builder for an [`App`].
@@ -42,7 +45,6 @@ use crate::uploads::Uploads;
 pub struct AppBuilder {
     /// The parts that do not depend on other parts. `build` adds the rest.
     shared: Shared,
-    custom_routes: Vec<Result<CustomRoute, PatternError>>,
     events: Option<Events>,
     docs: Option<Options>,
     caching: Caching,
@@ -85,7 +87,8 @@ impl App {
             identities: Identities::default(),
             persisted: None,
             uploads: None,
-            custom_routes: Vec::new(),
+            #[cfg(feature = "tower")]
+            fallback: None,
             changes: Changes::new(),
             hub: None,
             exports: None,
@@ -104,7 +107,6 @@ impl App {
         };
         AppBuilder {
             shared,
-            custom_routes: Vec::new(),
             events: None,
             docs: None,
             caching: Caching::default(),
@@ -301,12 +303,18 @@ impl AppBuilder {
         self
     }
 
-    /// Adds a route of the application at a path under the base path, such as `post/:id`. It has precedence over the
-    /// protocol's routes.
-    pub fn route(mut self, method: Method, pattern: &str, handler: impl Handler) -> Self {
-        let pattern = Pattern::parse(pattern);
-        let route = pattern.map(|pattern| CustomRoute { method, pattern, handler: Box::new(handler) });
-        self.custom_routes.push(route);
+    /// Sets the service that answers requests to paths outside of the base path and of the docs surface, for example an
+    /// axum `Router`. Limits of Mesh for all requests apply to it, authentication does not.
+    #[cfg(feature = "tower")]
+    pub fn fallback<S, B>(mut self, service: S) -> Self
+    where
+        S: tower_service::Service<http::Request<Body>, Response = http::Response<B>, Error = Infallible>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send,
+        B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        self.shared.fallback = Some(Fallback::new(service));
         self
     }
 
@@ -323,7 +331,7 @@ impl AppBuilder {
     pub fn build(self) -> Result<App, BuildError> {
         #[cfg(feature = "mcp")]
         let prepared = self.prepared_tools()?;
-        let Self { mut shared, custom_routes, events, docs, caching, local, .. } = self;
+        let Self { mut shared, events, docs, caching, local, .. } = self;
         #[cfg(feature = "mcp")]
         {
             if prepared.is_some() {
@@ -357,17 +365,6 @@ impl AppBuilder {
             uploads: shared.uploads.is_some(),
             ..shared.profiles
         };
-        for route in custom_routes {
-            let CustomRoute { method, pattern, handler } = route.map_err(BuildError::Pattern)?;
-            if shared.custom_routes.iter().any(|other| other.method == method && other.pattern == pattern) {
-                return Err(BuildError::RepeatedRoute { method, pattern: pattern.to_string() });
-            }
-            #[cfg(feature = "mcp")]
-            if shared.mcp.is_some() && pattern.is_single_segment(crate::mcp::SEGMENT) {
-                return Err(BuildError::RouteAtMcpPath);
-            }
-            shared.custom_routes.push(CustomRoute { method, pattern, handler });
-        }
         if let Some(options) = docs {
             check_docs(&shared, &options)?;
             let offers = Offers {

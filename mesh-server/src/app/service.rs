@@ -4,15 +4,17 @@ use std::convert::Infallible;
 #[cfg(feature = "tower")]
 use std::task::{Context, Poll};
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
-use mesh_wire::BasePath;
+use mesh_wire::{BasePath, WireError};
 
 use crate::clients::Peer;
 use crate::pipeline;
 use crate::pipeline::body::RequestBody;
 use crate::rates::client_address::ClientAddress;
+use crate::routes::custom::{Call, Handler, Reply};
 use crate::{App, Body};
 
 /// An [`App`] as a service of hyper and, with the feature `tower`, of tower, for example for a router of axum. It never
@@ -44,11 +46,57 @@ impl App {
         B: hyper::body::Body + Send + 'static,
         B::Data: Send,
     {
+        self.pass(request, None).await
+    }
+
+    /// Answers a request to a route that the application defines in a router of its own. The request passes the same stages as
+    /// [`App::handle`]; after authentication and with its whole body, it is passed to the handler in place of a route of Mesh.
+    /// A handler of a request that may write runs to its end even if its client leaves.
+    ///
+    /// ```
+    /// use axum::extract::{Request, State};
+    /// use axum::{Router, routing::post};
+    /// use mesh_server::mesh_plan::{WriteRequest, WriteTarget};
+    /// use mesh_server::{App, Body};
+    ///
+    /// async fn plant(State(app): State<App>, request: Request) -> http::Response<Body> {
+    ///     let handler = async |call: mesh_server::Call| {
+    ///         let fields = call.fields()?;
+    ///         let request = WriteRequest::new(WriteTarget::Create { entity: "plant" }).with_fields(&fields);
+    ///         Ok(call.created(call.write(request).await?))
+    ///     };
+    ///     app.answer(request, handler).await
+    /// }
+    ///
+    /// # #[cfg(feature = "tower")]
+    /// fn router(app: App) -> Router {
+    ///     let mesh = app.clone().into_service();
+    ///     Router::new()
+    ///         .route("/mesh/plant", post(plant).fallback_service(mesh.clone()))
+    ///         .fallback_service(mesh)
+    ///         .with_state(app)
+    /// }
+    /// ```
+    pub async fn answer<B, F, R>(&self, request: Request<B>, handler: F) -> Response<Body>
+    where
+        B: hyper::body::Body + Send + 'static,
+        B::Data: Send,
+        F: FnOnce(Call) -> R + Send + 'static,
+        R: Future<Output = Result<Reply, WireError>> + Send + 'static,
+    {
+        self.pass(request, Some(Box::new(|call| handler(call).boxed()))).await
+    }
+
+    async fn pass<B>(&self, request: Request<B>, handler: Option<Handler>) -> Response<Body>
+    where
+        B: hyper::body::Body + Send + 'static,
+        B::Data: Send,
+    {
         let (head, body) = request.into_parts();
         let peer =
             head.extensions.get::<ClientAddress>().map(|address| Peer { address: *address, outbox: None });
         let body = RequestBody::new(body, self.shared.limits.body_timeout);
-        pipeline::handle(self.clone(), head, peer, body).await
+        pipeline::handle_with(self.clone(), head, peer, body, handler).await
     }
 
     /// Converts the application into a service.

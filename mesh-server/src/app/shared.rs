@@ -22,7 +22,6 @@ use crate::observability::metrics::Metrics;
 use crate::pipeline::header_plans::HeaderPlans;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
-use crate::routes::custom::route::CustomRoute;
 use crate::uploads::Uploads;
 
 /// The parts of an application.
@@ -41,7 +40,8 @@ pub(crate) struct Shared {
     pub(crate) identities: Identities,
     pub(crate) persisted: Option<Arc<Persisted>>,
     pub(crate) uploads: Option<Uploads>,
-    pub(crate) custom_routes: Vec<CustomRoute>,
+    #[cfg(feature = "tower")]
+    pub(crate) fallback: Option<super::fallback::Fallback>,
     pub(crate) changes: Changes,
     pub(crate) hub: Option<Hub>,
     pub(crate) exports: Option<Exports>,
