@@ -84,9 +84,13 @@ pub use connection::{Server, Timeouts, Workers, WorkersBuilder};
 pub use connection::{Tls, TlsError};
 pub use events::Events;
 pub use identity::api_keys::ApiKeys;
+pub use identity::authenticator::{Identified, RequestAuthenticator};
 pub use identity::bearer::Bearer;
+pub use identity::caller::Caller;
 #[cfg(feature = "jwks")]
 pub use identity::jwks::{Jwks, JwksError};
+pub use identity::request_parts::{RequestParts, request_id};
+pub use identity::signed::{Content, Signed};
 pub use integrity::Integrity;
 #[cfg(feature = "accounts")]
 pub use integrity::accounts;
@@ -106,6 +110,7 @@ pub use observability::metrics::{Exposition, Metrics};
 #[cfg(feature = "otlp")]
 pub use observability::otlp;
 pub use pipeline::body::{Body, BoxError};
+pub use pipeline::query::{Queries, RequestQuery, Target};
 #[cfg(feature = "purge")]
 pub use purge::{Purge, PurgeUrl, PurgeUrlError};
 pub use rates::Rates;

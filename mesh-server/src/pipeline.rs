@@ -25,10 +25,9 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use http::Response;
 use http::request::Parts;
-use mesh_plan::RecordId;
 #[cfg(feature = "tls")]
 use mesh_wire::RequestHead;
-use mesh_wire::{RequestId, Route, WireError};
+use mesh_wire::{RequestId, WireError};
 use tracing::Instrument as _;
 
 use crate::App;
@@ -38,12 +37,9 @@ use crate::observability::record::RequestRecord;
 use crate::observability::report;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::routes;
-use crate::routes::collection::ReplyForm;
 use crate::routes::custom::Handler;
 use context::{RequestContext, trace_context};
 use effects::{Completed, Effects};
-use query::Target;
-use route::RouteMatch;
 
 /// Answers a request. Every failure, including a panic, becomes an error reply. If the future is dropped, a request whose
 /// effects have begun continues in a task of its own.
@@ -124,33 +120,7 @@ async fn answer(
         None => route::find(cx)?,
     };
     route::check_head(cx, &route)?;
-    match route {
-        RouteMatch::Protocol(Route::Collection { entity }) => get(cx, &entity, None).await,
-        RouteMatch::Protocol(Route::Point { entity, id }) => {
-            get(cx, &entity, Some(RecordId::Segment(id))).await
-        }
-        other => routes::dispatch(cx, head, other, body).await,
-    }
-}
-
-/// Answers a read by GET. The other routes pass through the same stages in [`routes`].
-async fn get(
-    cx: &RequestContext<'_>,
-    entity: &str,
-    id: Option<RecordId<'_>>,
-) -> Result<Response<Body>, WireError> {
-    let caller = authenticate::without_body(cx).await?;
-    let query = query::decode(cx).await?;
-    let params = query::params(cx)?;
-    let target = Target { entity: Some(entity), id, params: params.as_ref() };
-    let form = if id.is_none() { ReplyForm::from_request(cx) } else { ReplyForm::Page };
-    match form {
-        ReplyForm::Page => read::answer(cx, &caller, query, target).await,
-        ReplyForm::Stream(hub) => Box::pin(routes::events::open(cx, hub, &caller, query, target)).await,
-        ReplyForm::Export(exports, format) => {
-            Box::pin(routes::export::answer(cx, &caller, query, target, exports, format)).await
-        }
-    }
+    routes::dispatch(cx, head, route, body).await
 }
 
 /// Refuses a request that was sent without TLS to a port that requires it.

@@ -5,12 +5,12 @@
 pub(crate) mod admin;
 mod auth;
 mod batch;
-pub(crate) mod collection;
 pub(crate) mod custom;
 pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod export;
 mod files;
+mod get;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod posted;
@@ -30,8 +30,8 @@ use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::route::RouteMatch;
 
-/// Answers a request whose route is not a read by GET. The future of each handler is boxed separately. Without boxes,
-/// every connection would reserve space for the largest future; a shared box would have the size of the largest future.
+/// Answers a request. The future of each handler, except that of reads by GET, is boxed separately. Without boxes, every
+/// connection would reserve space for the largest future; a shared box would have the size of the largest future.
 pub(crate) async fn dispatch(
     cx: &RequestContext<'_>,
     head: &Parts,
@@ -47,6 +47,8 @@ pub(crate) async fn dispatch(
         RouteMatch::Fallback(service) => {
             Ok(service.call(Request::from_parts(head.clone(), body.into_body())).await)
         }
+        RouteMatch::Protocol(Route::Collection { entity }) => get::collection(cx, &entity).await,
+        RouteMatch::Protocol(Route::Point { entity, id }) => get::point(cx, &entity, Segment(id)).await,
         RouteMatch::Protocol(route) => protocol(cx, route, body).await,
     }
 }

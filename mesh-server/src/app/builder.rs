@@ -22,8 +22,9 @@ use super::shared::Shared;
 use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
 use crate::identity::api_keys::ApiKeys;
+use crate::identity::authenticator::RequestAuthenticator;
 use crate::identity::bearer::Bearer;
-use crate::identity::{self, Identities};
+use crate::identity::caller::{Caller, Evidence};
 use crate::integrity::Integrity;
 #[cfg(feature = "mcp")]
 use crate::mcp::Mcp;
@@ -34,7 +35,7 @@ use crate::observability::metrics::Metrics;
 use crate::observability::otlp::Spans;
 #[cfg(feature = "tower")]
 use crate::pipeline::body::{Body, BoxError};
-use crate::pipeline::header_plans::HeaderPlans;
+use crate::pipeline::query::Queries;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
 use crate::uploads::Uploads;
@@ -48,7 +49,7 @@ pub struct AppBuilder {
     events: Option<Events>,
     docs: Option<Options>,
     caching: Caching,
-    local: Option<Arc<Principal>>,
+    local: Option<Caller>,
     #[cfg(feature = "mcp")]
     mcp: Option<Mcp>,
 }
@@ -74,7 +75,7 @@ impl App {
         let mesh = mesh.into();
         let limits = Limits::default();
         let shared = Shared {
-            header_plans: HeaderPlans::new(&mesh),
+            queries: Queries::new(Arc::clone(&mesh)),
             mesh,
             base: BasePath::default(),
             limits,
@@ -83,9 +84,7 @@ impl App {
             clients: ClientLimits::default(),
             proxies: Proxies::default(),
             hosts: AllowedHosts::default(),
-            integrity: None,
-            identities: Identities::default(),
-            persisted: None,
+            authenticator: RequestAuthenticator::new(),
             uploads: None,
             #[cfg(feature = "tower")]
             fallback: None,
@@ -190,7 +189,7 @@ impl AppBuilder {
     /// Requires sessions: every request except login and logout must be signed, unless [`AppBuilder::bearer`] allows
     /// otherwise. `SPEC §7`
     pub fn integrity(mut self, integrity: Integrity) -> Self {
-        self.shared.integrity = Some(integrity);
+        self.shared.authenticator = self.shared.authenticator.integrity(integrity);
         self
     }
 
@@ -215,20 +214,20 @@ impl AppBuilder {
     /// # }
     /// ```
     pub fn bearer(mut self, bearer: Bearer) -> Self {
-        self.shared.identities.bearer = Some(bearer);
+        self.shared.authenticator = self.shared.authenticator.bearer(bearer);
         self
     }
 
     /// Accepts API keys in `Authorization: Bearer`. `SPEC §17.3`
     pub fn api_keys(mut self, keys: ApiKeys) -> Self {
-        self.shared.identities.api_keys = Some(keys);
+        self.shared.authenticator = self.shared.authenticator.api_keys(keys);
         self
     }
 
     /// Sets whether callers with a bearer may read without a signature even if [`AppBuilder::integrity`] is set; by default
     /// they may. All other requests need the signature of a session. `SPEC §17.5`
     pub fn allow_unsigned_bearers(mut self, on: bool) -> Self {
-        self.shared.identities.unsigned = on;
+        self.shared.authenticator = self.shared.authenticator.allow_unsigned_bearers(on);
         self
     }
 
@@ -236,14 +235,14 @@ impl AppBuilder {
     /// [`AppBuilder::api_keys`] is set. Without such a role, these requests are refused.
     /// `SPEC §17.6`
     pub fn anonymous_role(mut self, role: impl Into<String>) -> Self {
-        self.shared.identities.anonymous = Some(identity::anonymous(role));
+        self.shared.authenticator = self.shared.authenticator.anonymous_role(role);
         self
     }
 
     /// Sets the principal of all requests, for an application that serves one client of this process and no network. It has
     /// no effect if callers have to identify themselves.
     pub fn local_principal(mut self, principal: Principal) -> Self {
-        self.local = Some(Arc::new(principal));
+        self.local = Some(Caller::new(Evidence::Local, principal));
         self
     }
 
@@ -256,7 +255,7 @@ impl AppBuilder {
 
     /// Serves registered queries, which must have been checked against the same [`Mesh`]. `SPEC §8`
     pub fn persisted(mut self, persisted: Persisted) -> Self {
-        self.shared.persisted = Some(Arc::new(persisted));
+        self.shared.queries = self.shared.queries.persisted(persisted);
         self
     }
 
@@ -343,10 +342,11 @@ impl AppBuilder {
         if let Some(key) = caching.entities().find(|key| schema.find(key).is_none()) {
             return Err(BuildError::UnknownCachedEntity(key.to_owned()));
         }
+        shared.authenticator.failures = Arc::clone(&shared.rates.failures);
         if !shared.identifies_callers() {
             // An anonymous role applies only if callers can have credentials, a local principal only if they cannot.
-            shared.identities.anonymous = None;
-            shared.identities.local = local;
+            shared.authenticator.anonymous = None;
+            shared.authenticator.local = local;
         }
         let is_private = shared.identifies_callers() || shared.mesh.has_policies();
         shared.caching = caching.values(is_private, &shared.base);
@@ -359,8 +359,8 @@ impl AppBuilder {
             shared.profiles.files = uploads.path.clone();
         }
         shared.profiles = Profiles {
-            integrity: shared.integrity.is_some(),
-            persisted: shared.persisted.is_some(),
+            integrity: shared.authenticator.integrity.is_some(),
+            persisted: shared.queries.persisted.is_some(),
             events: events.is_some(),
             uploads: shared.uploads.is_some(),
             ..shared.profiles
@@ -370,7 +370,7 @@ impl AppBuilder {
             let offers = Offers {
                 base: shared.base.to_string(),
                 integrity: shared.profiles.integrity,
-                bearer: shared.identities.can_authenticate(),
+                bearer: shared.authenticator.can_authenticate(),
                 persisted: shared.profiles.persisted,
                 events: shared.profiles.events,
                 exports: shared.exports.is_some(),

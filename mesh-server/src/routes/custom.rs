@@ -15,11 +15,13 @@ use mesh_ql::Format;
 use mesh_wire::{WireError, base64, response};
 
 use crate::app::shared::Shared;
+use crate::identity::caller::Caller;
+use crate::identity::signed::Content;
 use crate::observability::error_log;
 use crate::pipeline::admission;
-use crate::pipeline::authenticate::{self, Content};
+use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::context::{Caller, RequestContext};
+use crate::pipeline::context::RequestContext;
 use crate::pipeline::effects::Effects;
 use crate::routes::write::{self, Shape, commit};
 

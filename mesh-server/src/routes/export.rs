@@ -15,11 +15,12 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use crate::app::exports::Exports;
+use crate::identity::caller::Caller;
 use crate::observability::error_log;
 use crate::pipeline::admission::RETRY_AFTER;
 use crate::pipeline::body::{Body, BoxError};
-use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::query::{self, Query, Target};
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::query::{RequestQuery, Target};
 
 /// The outcome of an export; `None` until it has ended.
 type Outcome = Arc<Mutex<Option<Result<u64, ResolveError>>>>;
@@ -28,13 +29,13 @@ type Outcome = Arc<Mutex<Option<Result<u64, ResolveError>>>>;
 pub(crate) async fn answer(
     cx: &RequestContext<'_>,
     caller: &Caller,
-    query: Query<'_>,
-    target: Target<'_>,
+    query: RequestQuery<'_>,
+    entity: &str,
     exports: &Exports,
     format: ExportFormat,
 ) -> Result<Response<Body>, WireError> {
-    let entity = target.entity.unwrap_or_default();
-    let plan = query::plan_export(cx, caller, query, target)?;
+    let target = Target::at(entity, None);
+    let plan = cx.shared.queries.plan_text(&cx.parts(), caller, query, target, true)?;
     plan.check_export(format).map_err(Error::from)?;
     let head = response::export(&cx.head, content_type(format), entity, format.name());
     if *cx.head.method == Method::HEAD {
