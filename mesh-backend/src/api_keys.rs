@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use mesh_integrity::{
-    API_KEY_COLUMNS, ApiKeyHash, ApiKeySource, ApiKeysTableError, BoxFuture, StoreError, StoredApiKey,
-    check_api_key_columns,
+    API_KEY_COLUMNS, ApiKeyHash, ApiKeySource, BoxFuture, StoreError, StoredApiKey, TableError,
+    check_api_key_columns, check_api_key_faults,
 };
 use mesh_plan::Value;
 
@@ -51,7 +51,7 @@ impl ColumnTypes {
         columns: &[(String, String)],
         is_column: impl Fn(&str, &str) -> bool,
         create: &str,
-    ) -> Result<HashColumn, ApiKeysTableError> {
+    ) -> Result<HashColumn, TableError> {
         let names: Vec<String> = columns.iter().map(|(column, _)| column.clone()).collect();
         check_api_key_columns(table, &names, &is_column, create)?;
         let type_of = |name: &str| {
@@ -71,7 +71,7 @@ impl ColumnTypes {
         if !self.times.contains(&expires) {
             wrong("expires", expires, self.expires);
         }
-        ApiKeysTableError::check(faults, create)?;
+        check_api_key_faults(faults, create)?;
         Ok(if self.bytes.contains(&hash) { HashColumn::Bytes } else { HashColumn::Digits })
     }
 }

@@ -35,10 +35,12 @@ mod store;
 pub mod token;
 
 pub use accounts::api_keys::{
-    API_KEY_BYTES, API_KEY_COLUMNS, API_KEY_PREFIX, ApiKeyHash, ApiKeySource, ApiKeysTableError,
-    StoredApiKey, check_api_key_columns, new_api_key,
+    API_KEY_BYTES, API_KEY_COLUMNS, API_KEY_PREFIX, ApiKeyHash, ApiKeySource, StoredApiKey,
+    check_api_key_columns, check_api_key_faults, new_api_key,
 };
-pub use accounts::{Account, AccountError, AccountSource, AccountsUnavailable, UsersTable, UsersTableError};
+#[cfg(feature = "accounts")]
+pub use accounts::passwords;
+pub use accounts::{Account, AccountError, AccountSource, AccountsUnavailable, TableError, UsersTable};
 pub use attempt_store::{AttemptKey, AttemptStore};
 pub use authenticator::{Authenticator, Credentials, LoginError};
 pub use error::{BindingFault, IntegrityError, QueryRefusal, ReplayReason};

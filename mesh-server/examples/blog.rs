@@ -38,7 +38,7 @@ impl Authenticator for Accounts {
             let text =
                 |field| sent.get(field).and_then(|it| it.as_str()).ok_or(LoginError::Missing { field });
             let (login, password) = (text("login")?, text("password")?);
-            // A real application stores hashes, for example with `mesh_server::accounts`.
+            // A real application stores hashes, for example with `mesh_integrity::passwords`.
             let known = ACCOUNTS.iter().find(|(own, ..)| *own == login && password == "blog");
             let (_, user, role) = known.ok_or(LoginError::Wrong)?;
             Ok(Identity::new(*user).with_role(*role))

@@ -1,7 +1,5 @@
 //! Signed requests: the gate, its cache of opened tokens, and the authenticator of logins.
 
-#[cfg(feature = "accounts")]
-pub mod accounts;
 pub(crate) mod login_attempts;
 
 use std::fmt;

@@ -92,8 +92,6 @@ pub use identity::jwks::{Jwks, JwksError};
 pub use identity::request_parts::{RequestParts, request_id};
 pub use identity::signed::{Content, Signed};
 pub use integrity::Integrity;
-#[cfg(feature = "accounts")]
-pub use integrity::accounts;
 #[cfg(feature = "mcp")]
 pub use mcp::Mcp;
 pub use mesh_docs;

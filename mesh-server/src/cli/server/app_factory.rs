@@ -11,7 +11,7 @@ use mesh_integrity::{
 };
 use mesh_plan::{Changes, Mesh, Mutator, Principal};
 use mesh_schema::{Field, Schema};
-use mesh_server::accounts::Accounts;
+use mesh_server::mesh_integrity::passwords::Accounts;
 use mesh_server::otlp::Spans;
 use mesh_server::{
     Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, ClientLimits, Events, Exports, Integrity, Rates,

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use mesh_server::accounts;
+use mesh_server::mesh_integrity::passwords;
 
 use crate::cli::failure::Failure;
 use crate::cli::output::print;
@@ -14,5 +14,5 @@ pub(crate) fn run() -> Result<(), Failure> {
     if io::stdin().is_terminal() && read_password("Repeat the password: ")? != password {
         return Err(Failure::usage_error("the two passwords differ"));
     }
-    print(accounts::hash_password(&password)?)
+    print(passwords::hash_password(&password)?)
 }

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{ARGON2ID_IDENT, Algorithm, Argon2, Params, Version};
-use mesh_integrity::{
-    AccountError, AccountSource, Authenticator, BoxFuture, Credentials, Identity, LoginError,
-};
 use serde_json::Value;
 use tokio::sync::Semaphore;
+
+use crate::{AccountError, AccountSource, Authenticator, BoxFuture, Credentials, Identity, LoginError};
 
 /// Members of the credentials that may contain the login name; errors mention the first. `SPEC §7.1`
 const LOGIN: [&str; 3] = ["login", "email", "username"];
@@ -164,7 +163,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use mesh_integrity::Account;
+    use crate::Account;
 
     /// Two accounts with a password, one without, one with another kind of hash.
     struct Table(Vec<(&'static str, Option<String>)>);
