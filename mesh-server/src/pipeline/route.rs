@@ -12,7 +12,6 @@ use super::context::RequestContext;
 use crate::observability::admin::Page;
 use crate::observability::record::RouteKind;
 use crate::routes::custom::Handler;
-use crate::routes::docs;
 
 /// The route of a request.
 pub(crate) enum RouteMatch<'p> {
@@ -35,7 +34,7 @@ pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireEr
     let (shared, method, path) = (cx.shared, cx.head.method, cx.uri.path());
     if let Some(call) = shared.docs.as_ref().and_then(|docs| docs.call(method, path)) {
         cx.record.set_route(RouteKind::Docs);
-        return call.map(RouteMatch::Docs).map_err(|error| docs::refused(cx, error));
+        return call.map(RouteMatch::Docs);
     }
     #[cfg(feature = "mcp")]
     if let Some(tools) = shared.mcp.as_ref().filter(|tools| tools.is_at(path)) {

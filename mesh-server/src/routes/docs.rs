@@ -4,11 +4,11 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{Method, Response};
+use http::Response;
 use mesh_docs::{Call, Error, ViewAs, Visitor};
 use mesh_integrity::{IntegrityError, QueryRefusal};
 use mesh_plan::ResolveError;
-use mesh_wire::{AllowedMethods, WireError, headers};
+use mesh_wire::{WireError, headers};
 
 use crate::identity::caller::Caller;
 use crate::observability::audit::AuditLog;
@@ -29,7 +29,7 @@ pub(crate) async fn answer(
     let caller = if call.is_guarded() { authenticate::docs(cx).await? } else { Caller::PUBLIC };
     let body = if call.takes_body() { authenticate::read_body(cx, body).await? } else { Bytes::new() };
     if call.is_guarded()
-        && let Some(view) = ViewAs::from_headers(cx.head.headers).map_err(|error| refused(cx, error))?
+        && let Some(view) = ViewAs::from_headers(cx.head.headers)?
     {
         let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
         cx.audit(|details| details.set_view(view, &body, with_values));
@@ -52,19 +52,11 @@ pub(crate) async fn answer(
 }
 
 /// Converts an error of the surface.
-pub(crate) fn refused(cx: &RequestContext<'_>, error: Error) -> WireError {
+fn refused(cx: &RequestContext<'_>, error: Error) -> WireError {
     match error {
-        Error::MethodNotAllowed(allow) => {
-            let methods = [Method::GET, Method::HEAD, Method::POST];
-            let allowed = methods.iter().filter(|method| allow.split(", ").any(|one| one == method.as_str()));
-            let allowed: Vec<Method> = allowed.cloned().collect();
-            WireError::method_not_allowed(cx.head.method, AllowedMethods::new(&allowed))
-        }
+        Error::Refused(error) => error,
         Error::NoSession => IntegrityError::TokenMissing.into(),
         Error::Forbidden => IntegrityError::Forbidden.into(),
-        Error::NotJson => WireError::unsupported_media_type(),
-        Error::Body(message) => WireError::transport(message),
-        Error::ParamsTooLong { .. } => WireError::validation(error.to_string()),
         Error::NotRegistered => IntegrityError::QueryNotAllowed(QueryRefusal::Unregistered).into(),
         Error::Queries(error) => query::store_failed(cx.request_id(), &error),
         Error::Read(error) => {
