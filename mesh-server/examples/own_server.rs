@@ -78,7 +78,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // A deployment reads its secret from a file; `openssl rand -hex 32` creates one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let integrity = Integrity::new(Gate::new(Keys::new(&secret)), Accounts);
-    let authenticator = RequestAuthenticator::new().integrity(integrity.clone());
+    let mut authenticator = RequestAuthenticator::default();
+    authenticator.integrity = Some(integrity.clone());
     let site = Site { queries: Queries::new(Arc::clone(&mesh)), mesh, integrity, authenticator };
     let router = Router::new().fallback(answer).with_state(Arc::new(site));
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());

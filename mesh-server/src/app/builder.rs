@@ -84,7 +84,7 @@ impl App {
             clients: ClientLimits::default(),
             proxies: Proxies::default(),
             hosts: AllowedHosts::default(),
-            authenticator: RequestAuthenticator::new(),
+            authenticator: RequestAuthenticator::default(),
             uploads: None,
             #[cfg(feature = "tower")]
             fallback: None,
@@ -189,7 +189,7 @@ impl AppBuilder {
     /// Requires sessions: every request except login and logout must be signed, unless [`AppBuilder::bearer`] allows
     /// otherwise. `SPEC §7`
     pub fn integrity(mut self, integrity: Integrity) -> Self {
-        self.shared.authenticator = self.shared.authenticator.integrity(integrity);
+        self.shared.authenticator.integrity = Some(integrity);
         self
     }
 
@@ -214,20 +214,20 @@ impl AppBuilder {
     /// # }
     /// ```
     pub fn bearer(mut self, bearer: Bearer) -> Self {
-        self.shared.authenticator = self.shared.authenticator.bearer(bearer);
+        self.shared.authenticator.bearer = Some(bearer);
         self
     }
 
     /// Accepts API keys in `Authorization: Bearer`. `SPEC §17.3`
     pub fn api_keys(mut self, keys: ApiKeys) -> Self {
-        self.shared.authenticator = self.shared.authenticator.api_keys(keys);
+        self.shared.authenticator.api_keys = Some(keys);
         self
     }
 
     /// Sets whether callers with a bearer may read without a signature even if [`AppBuilder::integrity`] is set; by default
     /// they may. All other requests need the signature of a session. `SPEC §17.5`
     pub fn allow_unsigned_bearers(mut self, on: bool) -> Self {
-        self.shared.authenticator = self.shared.authenticator.allow_unsigned_bearers(on);
+        self.shared.authenticator.allows_unsigned_bearers = on;
         self
     }
 
@@ -235,7 +235,7 @@ impl AppBuilder {
     /// [`AppBuilder::api_keys`] is set. Without such a role, these requests are refused.
     /// `SPEC §17.6`
     pub fn anonymous_role(mut self, role: impl Into<String>) -> Self {
-        self.shared.authenticator = self.shared.authenticator.anonymous_role(role);
+        self.shared.authenticator.anonymous = Some(Caller::anonymous(role));
         self
     }
 

@@ -6,7 +6,6 @@ use std::time::SystemTime;
 use http::HeaderValue;
 use mesh_integrity::bearer::{BearerError, BearerFault};
 use mesh_integrity::{API_KEY_PREFIX, IntegrityError, SignatureHeaders, SignatureTarget};
-use mesh_plan::Principal;
 use mesh_plan::persisted::Persisted;
 use mesh_wire::{Authorization, Challenge, MeshHeaders, WireError};
 
@@ -29,20 +28,26 @@ use crate::rates::failure_limiter::FailureLimiter;
 /// use mesh_server::mesh_wire::{RequestId, WireError};
 ///
 /// async fn caller(of: &http::request::Parts, integrity: Integrity) -> Result<Caller, WireError> {
-///     let authenticator = RequestAuthenticator::new().integrity(integrity);
+///     let mut authenticator = RequestAuthenticator::default();
+///     authenticator.integrity = Some(integrity);
 ///     let request_id = RequestId::from_headers(&of.headers, [7; 16]);
 ///     authenticator.authenticate(RequestParts::new(of, &request_id), Signed::Read).await
 /// }
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RequestAuthenticator {
-    pub(crate) integrity: Option<Integrity>,
-    pub(crate) bearer: Option<Bearer>,
-    pub(crate) api_keys: Option<ApiKeys>,
-    /// Whether callers may read without a signature if signatures are required.
-    unsigned: bool,
-    /// The caller of requests without credentials; `None` refuses them.
-    pub(crate) anonymous: Option<Caller>,
+    /// The sessions, whose requests need a token and a signature. `SPEC §7`
+    pub integrity: Option<Integrity>,
+    /// The JWTs that are accepted in `Authorization: Bearer`. `SPEC §17`
+    pub bearer: Option<Bearer>,
+    /// The API keys that are accepted in `Authorization: Bearer`. `SPEC §17.3`
+    pub api_keys: Option<ApiKeys>,
+    /// Whether callers with a bearer or an API key may read without a signature even if there are sessions. All other requests
+    /// need the signature of a session. True by default. `SPEC §17.5`
+    pub allows_unsigned_bearers: bool,
+    /// The caller of requests without credentials; `None`, the default, refuses them. `SPEC §17.6`
+    pub anonymous: Option<Caller>,
     /// The caller of all requests, if one client of this process sends them.
     pub(crate) local: Option<Caller>,
     pub(crate) failures: Arc<FailureLimiter>,
@@ -54,7 +59,7 @@ impl Default for RequestAuthenticator {
             integrity: None,
             bearer: None,
             api_keys: None,
-            unsigned: true,
+            allows_unsigned_bearers: true,
             anonymous: None,
             local: None,
             failures: Arc::default(),
@@ -63,48 +68,6 @@ impl Default for RequestAuthenticator {
 }
 
 impl RequestAuthenticator {
-    /// Creates an authenticator that accepts every request.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Requires the token of a session and its signature, unless [`RequestAuthenticator::bearer`] allows otherwise. `SPEC §7`
-    #[must_use]
-    pub fn integrity(mut self, integrity: Integrity) -> Self {
-        self.integrity = Some(integrity);
-        self
-    }
-
-    /// Requires a JWT of an issuer in `Authorization: Bearer`, or a signed request if there are sessions. `SPEC §17`
-    #[must_use]
-    pub fn bearer(mut self, bearer: Bearer) -> Self {
-        self.bearer = Some(bearer);
-        self
-    }
-
-    /// Accepts API keys in `Authorization: Bearer`. `SPEC §17.3`
-    #[must_use]
-    pub fn api_keys(mut self, keys: ApiKeys) -> Self {
-        self.api_keys = Some(keys);
-        self
-    }
-
-    /// Sets whether callers with a bearer may read without a signature even if there are sessions; by default they may. All
-    /// other requests need the signature of a session. `SPEC §17.5`
-    #[must_use]
-    pub fn allow_unsigned_bearers(mut self, on: bool) -> Self {
-        self.unsigned = on;
-        self
-    }
-
-    /// Sets the role of requests without any credentials. Without such a role, they are refused. `SPEC §17.6`
-    #[must_use]
-    pub fn anonymous_role(mut self, role: impl Into<String>) -> Self {
-        let principal = Principal::new("", "").with_role(role);
-        self.anonymous = Some(Caller::new(Evidence::Anonymous, principal));
-        self
-    }
-
     /// Returns whether any credentials in `Authorization` are accepted. If not, the header is ignored.
     pub(crate) fn can_authenticate(&self) -> bool {
         self.bearer.is_some() || self.api_keys.is_some()
@@ -206,7 +169,7 @@ impl RequestAuthenticator {
     /// Checks that a caller may do something without a signature, if it has none. If signatures are required, only reads may be
     /// unsigned, and only if the setting allows it. Registration requires an identity. `SPEC §17.5`
     pub(crate) fn check_unsigned(&self, caller: &Caller, access: Access) -> Result<(), WireError> {
-        let allowed = self.integrity.is_none() || (access == Access::Read && self.unsigned);
+        let allowed = self.integrity.is_none() || (access == Access::Read && self.allows_unsigned_bearers);
         match caller.kind() {
             None | Some(CallerKind::Session) => Ok(()),
             Some(CallerKind::Bearer | CallerKind::ApiKey) if allowed => Ok(()),

@@ -68,6 +68,11 @@ impl Caller {
         Self(Some(Arc::new(Known { evidence, principal: Arc::new(principal) })))
     }
 
+    /// Returns the caller of requests without credentials, which has a role only. `SPEC §17.6`
+    pub fn anonymous(role: impl Into<String>) -> Self {
+        Self::new(Evidence::Anonymous, Principal::new("", "").with_role(role))
+    }
+
     /// Returns the session, or the one derived from a bearer or an API key; `None` without a credential.
     pub fn session(&self) -> Option<&Arc<Session>> {
         match self.evidence()? {

@@ -157,44 +157,9 @@ impl Queries {
         let principal = caller.principal();
         let request = request.with_principal(principal.as_deref());
         let plan = completed.and_then(|params| self.mesh.plan(&request.with_params(params.as_deref())));
-        self.check_plan(parts, caller, plan, &query)
-    }
-
-    /// Plans a query so that texts that differ only in format and white space share a plan.
-    pub(crate) fn plan_by_meaning(
-        &self,
-        parts: &RequestParts<'_>,
-        caller: &Caller,
-        query: RequestQuery<'_>,
-        target: Target<'_>,
-    ) -> Result<Plan, WireError> {
-        let completed = query.complete_params();
-        let (format, text) = self.text(&query)?;
-        let parsed = mesh_ql::parse(format, &text, &self.mesh.limits().query);
-        let source = match &parsed {
-            Ok(query) => mesh_plan::QuerySource::Parsed(query),
-            // Planning reports the error in the right order: after the error of a wrong path.
-            Err(_) => mesh_plan::QuerySource::Text { format, text: &text },
-        };
-        let principal = caller.principal();
-        let mut request = Request::new(source).with_principal(principal.as_deref());
-        (request.entity, request.id) = (target.entity, query.id(target));
-        let plan = completed.and_then(|params| self.mesh.plan(&request.with_params(params.as_deref())));
-        let plan = plan.map_err(|error| error.with_position_in(&text));
-        self.check_plan(parts, caller, plan, &query)
-    }
-
-    /// Logs the error of a plan. If the query is registered, checks that the caller could have registered it.
-    fn check_plan(
-        &self,
-        parts: &RequestParts<'_>,
-        caller: &Caller,
-        plan: Result<Plan, mesh_plan::Error>,
-        query: &RequestQuery<'_>,
-    ) -> Result<Plan, WireError> {
         if let Err(error) = &plan {
             error_log::plan_error(parts.head.request_id.as_str(), error);
-            self.check_registrable(caller, query)?;
+            self.check_registrable(caller, &query)?;
         }
         Ok(plan?)
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response};
-use mesh_integrity::Session;
 use mesh_plan::{
     BoxFuture, Change, Context, Error, Fields, JsonBody, Mesh, Principal, QuerySource, Request, WriteReply,
     WriteRequest,
@@ -73,22 +72,21 @@ pub(crate) async fn answer(
 }
 
 /// A request to a route of the application, authenticated, with its whole body.
+#[non_exhaustive]
 pub struct Call {
+    /// The authenticated caller.
+    pub caller: Caller,
+    /// The context for resolvers and mutators.
+    pub context: Context,
+    /// The body, which the signature covers if integrity is on.
+    pub body: Bytes,
     shared: Arc<Shared>,
-    context: Context,
     effects: Option<Arc<Effects>>,
-    caller: Caller,
     shape: Option<Shape>,
     headers: HeaderMap,
-    body: Bytes,
 }
 
 impl Call {
-    /// Returns the body, which the signature covers if integrity is on.
-    pub fn body(&self) -> &Bytes {
-        &self.body
-    }
-
     /// Parses the members of the JSON body; an empty body has none.
     ///
     /// # Errors
@@ -100,19 +98,9 @@ impl Call {
         commit::fields(&self.headers, &self.body)
     }
 
-    /// Returns the authenticated session; `None` if integrity is off.
-    pub fn session(&self) -> Option<&Session> {
-        self.caller.session().map(|session| &**session)
-    }
-
-    /// Returns the principal of the session.
+    /// Returns the principal of the caller.
     pub fn principal(&self) -> Option<&Principal> {
         self.context.principal.as_deref()
-    }
-
-    /// Returns the context for resolvers and mutators.
-    pub fn context(&self) -> &Context {
-        &self.context
     }
 
     /// Returns the core, for operations that [`Call::read`] and [`Call::write`] do not cover.

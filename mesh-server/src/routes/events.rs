@@ -40,7 +40,7 @@ pub(crate) async fn open(
     query: RequestQuery<'_>,
     target: Target<'_>,
 ) -> Result<Response<Body>, WireError> {
-    let plan = cx.shared.queries.plan_by_meaning(&cx.parts(), caller, query, target)?;
+    let plan = cx.shared.queries.plan(&cx.parts(), caller, query, target)?;
     let session = caller.session().map(|session| session.session);
     let open = match cx.shared.clients.open_stream(cx.address, session) {
         Ok(open) => open,

@@ -135,7 +135,7 @@ async fn routes_of_the_application_are_given_the_caller() {
     async fn who(call: Call) -> Result<Reply, WireError> {
         let principal = call.principal().expect("a caller");
         let (user, role) = (principal.user.clone(), principal.role.clone());
-        assert_eq!(call.session().expect("a session").user, user);
+        assert_eq!(call.caller.session().expect("a session").user, user);
         Ok(Reply::json(json!({"user": user, "role": role}).to_string()))
     }
     async fn send(app: &App, ask: Ask) -> site::Reply {

@@ -186,7 +186,7 @@ async fn echo(call: Call, name: String) -> Result<Reply, WireError> {
     let names: Vec<_> = fields.iter().map(|(name, _)| name.to_owned()).collect();
     let reply = json!({
         "name": name, "user": user, "shape": shape, "post": post, "names": names,
-        "session": call.session().is_some()
+        "session": call.caller.session().is_some()
     });
     Ok(Reply::json(reply.to_string()))
 }
