@@ -1,6 +1,7 @@
 //! The planner, which checks a query against the schema and lowers it to a plan in one pass.
 
 mod columns;
+mod comparable;
 mod context;
 mod filter;
 mod group;
@@ -11,8 +12,7 @@ pub(crate) mod policy_condition;
 mod query_source;
 mod related;
 mod select;
-mod storage_form;
-mod subject;
+mod stored_values;
 #[cfg(test)]
 mod tests;
 pub(crate) mod write;

@@ -9,8 +9,8 @@ use super::ColumnSource;
 #[derive(Debug)]
 pub(crate) struct Parameters {
     pub(crate) uses: Vec<ParamUse>,
-    /// The form of the conditions in this plan.
-    pub(crate) form: String,
+    /// The variant of the conditions in this plan.
+    pub(crate) variant: String,
     /// The largest number of values in a list.
     pub(crate) in_values: usize,
     /// The largest size of a page.
