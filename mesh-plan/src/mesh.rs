@@ -24,22 +24,20 @@ use crate::error::PlanErrorKind;
 use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
 use crate::plan::parameters::Parameters;
-use crate::plan::{Plan, PlannedQuery, ReadTarget, size};
+use crate::plan::{Plan, PlannedQuery, QuerySource, ReadTarget, size};
 use crate::planner::{self, ParamInput, ReadKind, literal};
 use crate::policy::{View, Views};
-use crate::resolver::MaybeReady;
+use crate::resolver::{Export, MaybeReady};
 use crate::rows::DeadlineCheck;
 use crate::{
-    Answer, Context, Error, Export, JsonBody, Limits, Mutator, PlanError, Principal, QuerySource, RecordId,
-    ResolveError, Resolver, Value,
+    Answer, Context, Error, JsonBody, Limits, Mutator, PlanError, Principal, RecordId, ResolveError,
+    Resolver, Value,
 };
 
-pub use builder::{BuildError, BuildFault, MeshBuilder};
+pub use builder::MeshBuilder;
 use by_entity::ByEntity;
 use later_page::LaterPage;
-pub use parameters::Parameter;
 pub use transaction::{Expected, Transacted};
-pub use write::WriteReply;
 
 /// Plans and runs queries over a schema, with the resolvers, mutators and policies of the application.
 ///

@@ -3,6 +3,7 @@
 mod effect;
 mod fields;
 mod mutator;
+mod reply;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,11 +11,14 @@ use std::sync::Arc;
 use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
 use crate::error::Rule;
+pub use crate::outcome::Outcome;
 use crate::plan::{Node, Plan, Predicate, ReadTarget};
 use crate::value::key;
+pub use crate::value::key::JsonId;
 use crate::{Key, Value, WriteError};
 pub use fields::{Fields, FieldsError};
 pub use mutator::{Mutator, Written};
+pub use reply::WriteReply;
 
 /// A checked write. Only the planner creates mutations, so every name in one is in the schema, and values have the types of
 /// their fields.

@@ -7,6 +7,7 @@ mod display;
 mod node;
 pub(crate) mod parameters;
 mod predicate;
+mod query_source;
 pub(crate) mod size;
 
 use std::borrow::Cow;
@@ -22,8 +23,10 @@ pub use node::{
     Aggregate, Column, ColumnSource, Grouping, Join, Nesting, Node, Output, Page, PageSize, Related, SortKey,
     TemplatePiece,
 };
+pub use parameters::Parameter;
 use parameters::Parameters;
 pub use predicate::{Comparand, CompareOp, Predicate};
+pub use query_source::QuerySource;
 
 /// A checked query with its target. Only the planner creates plans, so every name in a plan is in the schema. Cheap to
 /// clone.

@@ -9,7 +9,6 @@ mod limits;
 pub(crate) mod literal;
 mod order;
 pub(crate) mod policy_condition;
-mod query_source;
 mod related;
 mod select;
 mod stored_values;
@@ -37,7 +36,6 @@ use filter::params::Recorder;
 pub use limits::Limits;
 pub(crate) use literal::is_decimal;
 use policy_condition::Slots;
-pub use query_source::QuerySource;
 
 /// The role of a node in its query, which determines the controls that are allowed.
 #[derive(Clone, Copy)]

@@ -16,8 +16,8 @@ mod tests;
 use bytes::Bytes;
 
 use crate::plan::cursor::CursorValues;
-use crate::plan::{Node, Output, Page, Plan, ReadTarget, TemplatePiece};
-use crate::{ComputedInputs, ResolveError, ValueRef};
+use crate::plan::{ComputedInputs, Node, Output, Page, Plan, ReadTarget, TemplatePiece};
+use crate::{ResolveError, ValueRef};
 pub use export::{ExportFormat, ExportWriter};
 pub use key::OutputKey;
 pub use scalar::number_text;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 
-use super::{Mesh, WriteReply, panicked};
+use super::{Mesh, panicked};
 use crate::error::WriteFault;
-use crate::mutation::{Action, Fields, Mutation};
+use crate::mutation::{Action, Fields, Mutation, Outcome, WriteReply};
 use crate::plan::{Plan, ReadTarget};
 use crate::planner::write::{CreatePlanner, WriteRequest};
 use crate::script::{self, Script, ScriptError, ScriptStep, StepResult};
-use crate::{Change, Context, Error, JsonBody, Outcome, PlanError, WriteError};
+use crate::{Change, Context, Error, JsonBody, PlanError, WriteError};
 
 /// The state of a record that a write requires. `SPEC §18.3`
 #[derive(Clone, Debug)]

@@ -8,27 +8,11 @@ use mesh_ql::{Query, ReadNode, Selection};
 
 use super::{Mesh, Request, panicked};
 use crate::error::{Rule, WriteFault};
-use crate::mutation::{Action, GuardedEntity, LinkLocation, Mutation, Written};
+use crate::mutation::{Action, GuardedEntity, LinkLocation, Mutation, Outcome, WriteReply, Written};
 use crate::plan::{Plan, ReadTarget};
 use crate::planner;
 use crate::planner::write::{WriteKind, WriteRequest, empty};
-use crate::{Change, Context, Error, JsonBody, Key, Outcome, PlanError, RecordId, ResolveError, WriteError};
-
-/// The result of a committed write.
-#[derive(Debug)]
-pub struct WriteReply {
-    /// The entity of the record that the reply shows.
-    pub entity: String,
-    /// The id of that record as in [`crate::RecordId::Text`]; empty if the reply has no body.
-    pub id: String,
-    /// The record in the requested shape; `None` if the reply has no body. It is an error if the record was written, but could
-    /// not be read afterwards.
-    pub body: Result<Option<JsonBody>, ResolveError>,
-    /// Whether the record is new.
-    pub created: bool,
-    /// The written records.
-    pub changes: Vec<Change>,
-}
+use crate::{Change, Context, Error, Key, PlanError, RecordId, ResolveError, WriteError};
 
 impl Mesh {
     /// Checks a write against the schema and plans its reply. Fields and entities can be written only if they are

@@ -29,8 +29,9 @@ use super::context::{NodeContext, nearest};
 use super::{columns, find_entity, literal, policy_condition};
 use crate::error::{FieldFault, PlanErrorKind, WriteFault};
 use crate::mutation::{Action, Assignment, Fields, GuardedEntity, LinkLocation, Reference, RelatedRecord};
+use crate::plan::QuerySource;
 use crate::policy::{RecordUse, View};
-use crate::{Error, Key, PlanError, Principal, QuerySource, RecordId, Value, WriteError};
+use crate::{Error, Key, PlanError, Principal, RecordId, Value, WriteError};
 
 /// The request of a write.
 #[derive(Clone, Copy, Debug)]

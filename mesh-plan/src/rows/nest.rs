@@ -4,8 +4,9 @@ use super::evaluate::{Evaluation, Level};
 use super::tree::{HashKey, RowTree, RowsByParent, is_ungrouped, row_key};
 use super::{Applied, DeadlineCheck, Rows, Table, nested_path};
 use crate::plan::{Node, Plan};
+use crate::resolver::Export;
 use crate::shape::ExportWriter;
-use crate::{Export, JsonBody, ResolveError};
+use crate::{JsonBody, ResolveError};
 
 use std::collections::HashMap;
 

@@ -3,9 +3,9 @@
 use mesh_schema::{Cardinality, ColumnPair, Entity, Link, Relation};
 
 use super::{WritePlanner, value};
+use crate::PlanError;
 use crate::error::{FieldFault, WriteFault};
-use crate::mutation::{LinkColumns, LinkLocation, RelatedRecord};
-use crate::{JsonId, PlanError};
+use crate::mutation::{JsonId, LinkColumns, LinkLocation, RelatedRecord};
 
 impl WritePlanner<'_> {
     /// Returns the id in the body `{entityId}`.

@@ -8,7 +8,8 @@ use mesh_schema::{Field, FieldType};
 use serde_json::value::RawValue;
 
 use super::super::{literal, stored_values};
-use crate::{JsonId, Value};
+use crate::Value;
+use crate::mutation::JsonId;
 
 /// Accepts any padding, and any spare bits of the last character.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
