@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use mesh_plan::backend::Trace;
+use mesh_plan::mutation::JsonId;
 use mesh_plan::persisted::{Persisted, QueryId};
-use mesh_plan::{JsonBody, JsonId, Mesh, Plan, Principal, Request};
+use mesh_plan::{JsonBody, Mesh, Plan, Principal, Request};
 
 use crate::visible::Visible;
 use crate::{Error, Sql, Visitor};

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use mesh_plan::JsonId;
+use mesh_plan::mutation::JsonId;
 use mesh_ql::{Format, ParamValues};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

@@ -165,9 +165,9 @@ pub(crate) fn plan_by_meaning(
     let (format, text) = query.into_text(cx)?;
     let parsed = mesh_ql::parse(format, &text, &mesh.limits().query);
     let source = match &parsed {
-        Ok(query) => mesh_plan::QuerySource::Parsed(query),
+        Ok(query) => mesh_plan::plan::QuerySource::Parsed(query),
         // Planning reports the error in the right order: after the error of a wrong path.
-        Err(_) => mesh_plan::QuerySource::Text { format, text: &text },
+        Err(_) => mesh_plan::plan::QuerySource::Text { format, text: &text },
     };
     let principal = caller.principal();
     let mut request = Request::new(source).with_principal(principal.as_deref());

@@ -1,7 +1,7 @@
 //! The form of the reply to a read of a collection, chosen by `Accept`: a page, a stream of the page, or an export.
 //! `SPEC §10.6`, `SPEC §16.1`
 
-use mesh_plan::ExportFormat;
+use mesh_plan::backend::ExportFormat;
 use mesh_wire::request::preferred_type;
 use mesh_wire::sse;
 

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use mesh_integrity::Session;
-use mesh_plan::{
-    Change, Changes, Context, Error, Fields, JsonBody, Mesh, Principal, QuerySource, Request, WriteReply,
-    WriteRequest,
-};
+use mesh_plan::mutation::WriteReply;
+use mesh_plan::plan::QuerySource;
+use mesh_plan::{Change, Changes, Context, Error, Fields, JsonBody, Mesh, Principal, Request, WriteRequest};
 use mesh_ql::Format;
 use mesh_wire::{BasePath, WireError, response};
 
