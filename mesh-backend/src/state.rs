@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mesh_integrity::StoreError;
-use mesh_plan::{Outcome, Value};
+use mesh_plan::Value;
+use mesh_plan::mutation::Outcome;
 
 use crate::tables::{Cells, TableError, Tables};
 use crate::transaction::{Attempts, Ran};

@@ -11,7 +11,8 @@ use std::error::Error as StdError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mesh_plan::backend::{Script, ScriptError, ScriptStep, StepResult};
-use mesh_plan::{Context, Outcome, ResolveError, WriteError};
+use mesh_plan::mutation::Outcome;
+use mesh_plan::{Context, ResolveError, WriteError};
 
 pub use attempts::{Attempts, Failure};
 pub use engine::{Engine, Errors, Ran, Retry, Transaction};

@@ -145,7 +145,9 @@ impl Docs {
                 }
                 reply
             }
-            Target::Schema if viewed.is_some() => reply(self.schema(visitor, true), wire_headers::JSON, "no-store"),
+            Target::Schema if viewed.is_some() => {
+                reply(self.schema(visitor, true), wire_headers::JSON, "no-store")
+            }
             Target::Schema => {
                 let policy = if self.options.auth.is_open() { "no-cache" } else { "private, no-cache" };
                 cached(headers, self.schema(visitor, false), wire_headers::JSON, policy)

@@ -1,5 +1,6 @@
 //! Errors of reads and writes. mesh-wire maps them to statuses.
 
+mod build;
 mod write;
 
 use std::error::Error as StdError;
@@ -8,6 +9,7 @@ use mesh_ql::{AggregateFn, FilterOp, Position, Span, SyntaxError};
 use mesh_schema::FieldType;
 use thiserror::Error;
 
+pub use build::{BuildError, BuildFault};
 pub use write::{Rule, WriteError, WriteFault};
 
 /// An error between the text of a query and its answer.

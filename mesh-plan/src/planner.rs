@@ -1,6 +1,7 @@
 //! The planner, which checks a query against the schema and lowers it to a plan in one pass.
 
 mod columns;
+mod comparable;
 mod context;
 mod filter;
 mod group;
@@ -8,11 +9,9 @@ mod limits;
 pub(crate) mod literal;
 mod order;
 pub(crate) mod policy_condition;
-mod query_source;
 mod related;
 mod select;
-mod storage_form;
-mod subject;
+mod stored_values;
 #[cfg(test)]
 mod tests;
 pub(crate) mod write;
@@ -37,7 +36,6 @@ use filter::params::Recorder;
 pub use limits::Limits;
 pub(crate) use literal::is_decimal;
 use policy_condition::Slots;
-pub use query_source::QuerySource;
 
 /// The role of a node in its query, which determines the controls that are allowed.
 #[derive(Clone, Copy)]

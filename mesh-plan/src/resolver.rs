@@ -14,7 +14,7 @@ use arrayvec::ArrayString;
 use futures_util::future::Either;
 
 use crate::outcome::CommitGate;
-use crate::rows::StepCounter;
+use crate::rows::DeadlineCheck;
 use crate::{JsonBody, Plan, Principal, ResolveError, Rows};
 pub use export::{Export, ExportSink};
 pub use trace::{Trace, TracedStatement};
@@ -77,7 +77,7 @@ pub trait Resolver: Send + Sync + 'static {
         Box::pin(async move {
             match self.resolve(plan, context).await? {
                 Answer::Rows(rows) => {
-                    plan.export_rows(rows, StepCounter::new(context.deadline), export).await
+                    plan.export_rows(rows, DeadlineCheck::new(context.deadline), export).await
                 }
                 Answer::Json(_) => Err(ResolveError::new("the resolver has no exports")),
             }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use mesh_backend::Contents;
 use mesh_backend::backend::Backend as _;
 use mesh_backend::sort_bound::SortBound;
-use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, box_in_place};
-use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver, Value};
+use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement, box_in_place};
+use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver, Value};
 
 use crate::error::{BoxError, OpenError, without_password};
 use crate::other_servers::OtherServers;

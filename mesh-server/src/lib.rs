@@ -35,10 +35,9 @@
 //!   it is served.
 //!
 //! # Features
-//! Features are additive. `cli` and `tower` are on by default.
+//! Features are additive. All but `s3` are on by default; a program that needs few of them turns them off with
+//! `default-features = false`.
 //!
-//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression`, `jwks`, `mcp`, `otlp` and `purge`. Libraries
-//!   should turn it off with `default-features = false`.
 //! - `tls`: HTTPS.
 //! - `accounts`: logins with argon2id hashes.
 //! - `compression`: gzip, br and zstd.

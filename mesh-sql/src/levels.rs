@@ -6,7 +6,7 @@ mod rows;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use mesh_plan::plan::{ColumnSource, Grouping, Join, JoinForm, PageSize, SortKey, Target};
+use mesh_plan::plan::{ColumnSource, Grouping, Join, Nesting, PageSize, ReadTarget, SortKey};
 use mesh_plan::{Node, Plan, Value};
 use sea_query::{Expr, Query, SelectStatement, WithClause};
 
@@ -212,7 +212,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
             dialect,
             levels: Vec::new(),
             rows_max: plan.rows_max() as u64 + 1,
-            is_point: matches!(plan.target(), Target::Point(_)),
+            is_point: matches!(plan.target(), ReadTarget::Point(_)),
             id: None,
             after: plan.cursor(),
             page: None,
@@ -340,7 +340,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     /// parents are read one by one.
     pub(crate) fn rows_per_parent(&mut self, join: &Join, one_by_one: bool) -> u64 {
         match join.node.page.as_ref().map(|page| page.size) {
-            _ if join.form == JoinForm::Record => 1,
+            _ if join.nesting == Nesting::Record => 1,
             Some(PageSize::Rows(rows)) => self.rows_max.min(rows.into()),
             Some(PageSize::Input(slot)) if one_by_one => param::limit(&mut self.params, slot, 0),
             Some(PageSize::Input(_)) | None => self.rows_max,

@@ -9,7 +9,7 @@ use super::class::Class;
 use super::dialect::Dialect;
 use super::operand::Operand;
 use mesh_plan::Node;
-use mesh_plan::plan::{ColumnSource, CompareOp, Join, JoinForm};
+use mesh_plan::plan::{ColumnSource, CompareOp, Join, Nesting};
 
 /// The alias of a junction table.
 pub(super) const JUNCTION: &str = "j";
@@ -17,7 +17,7 @@ pub(super) const JUNCTION: &str = "j";
 /// Returns the columns that link a relation to the record of each parent, if a key of the database allows only one.
 pub(super) fn key_of_one(join: &Join) -> Option<&[ColumnPair]> {
     match &join.link {
-        Link::Direct { pairs } if join.form == JoinForm::Record && join.is_unique => Some(pairs),
+        Link::Direct { pairs } if join.nesting == Nesting::Record && join.is_unique => Some(pairs),
         _ => None,
     }
 }

@@ -27,7 +27,7 @@ use crate::statement::Statement;
 use crate::write::{self, SetReference, Step, WriteProbe};
 pub use dialect::BINARY_COLLATION;
 use mesh_plan::Mutation;
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 
 /// A parameter that is bound to a placeholder.
 pub type Param = crate::param::Param<TypeClass>;
@@ -57,7 +57,7 @@ pub fn create_many(mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> 
 
 /// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
 /// permitted.
-pub fn permitted(subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+pub fn permitted(subject: &GuardedEntity, ids: &[Key]) -> Option<Statement<Param>> {
     write::many::permitted(subject, ids, dialect::MySql { inputs: &[] })
 }
 
@@ -67,7 +67,7 @@ pub fn references(mutation: &Mutation) -> Vec<SetReference<Param>> {
 }
 
 /// Returns the statement that finds a record if it may be written, and locks it.
-pub fn lock(subject: &Subject, id: &Key) -> Statement<Param> {
+pub fn lock(subject: &GuardedEntity, id: &Key) -> Statement<Param> {
     write::find::find(subject, id, true, dialect::MySql { inputs: &[] })
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mesh_plan::plan::Target;
+use mesh_plan::plan::ReadTarget;
 use mesh_plan::{Plan, Value};
 use sea_query::Expr;
 
@@ -57,8 +57,8 @@ impl<C: Class> Param<C> {
         let input = |slot: &usize| plan.inputs().get(*slot);
         let found = match (self, plan.target()) {
             (Self::Value(value), _) => Some(Cow::Borrowed(value)),
-            (Self::Id(part, class), Target::Point(id)) => id.get(*part).map(|value| class.bind(value)),
-            (Self::Id(..), Target::Collection) | (Self::WrittenId(..) | Self::Parent(_), _) => None,
+            (Self::Id(part, class), ReadTarget::Point(id)) => id.get(*part).map(|value| class.bind(value)),
+            (Self::Id(..), ReadTarget::Collection) | (Self::WrittenId(..) | Self::Parent(_), _) => None,
             (Self::Session(slot, class), _) => Some(class.bind(plan.session_value(*slot))),
             (Self::SessionList(slot, class), _) => {
                 let values = plan.session_values(*slot).iter().map(|value| class.bind(value));

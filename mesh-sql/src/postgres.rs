@@ -31,7 +31,7 @@ use crate::{class, custom};
 pub use charset::Charset;
 pub use conversion::{Conversion, conversions};
 pub use dialect::Features;
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{Key, Value};
 use mesh_plan::{Mutation, Plan};
 
@@ -85,13 +85,13 @@ pub fn create_many(mutations: &[Mutation], features: &Features) -> Option<(State
 
 /// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
 /// permitted.
-pub fn permitted(subject: &Subject, ids: &[Key], features: &Features) -> Option<Statement<Param>> {
+pub fn permitted(subject: &GuardedEntity, ids: &[Key], features: &Features) -> Option<Statement<Param>> {
     write::many::permitted(subject, ids, dialect::Postgres { features, inputs: &[] })
 }
 
 /// Returns the statement that finds a record if it may be written. With `locks`, it also locks the record, which requires the
 /// privilege to update it.
-pub fn find(subject: &Subject, id: &Key, locks: bool, features: &Features) -> Statement<Param> {
+pub fn find(subject: &GuardedEntity, id: &Key, locks: bool, features: &Features) -> Statement<Param> {
     write::find::find(subject, id, locks, dialect::Postgres { features, inputs: &[] })
 }
 

@@ -20,7 +20,7 @@ use crate::write::{self, SetReference, Step, WriteProbe};
 use dialect::Sqlite;
 pub use list::element;
 use mesh_plan::Mutation;
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{Key, Value};
 pub use statements::{NodeRows, Statements};
 
@@ -109,13 +109,13 @@ pub fn create_many(mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> 
 
 /// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
 /// permitted.
-pub fn permitted(subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+pub fn permitted(subject: &GuardedEntity, ids: &[Key]) -> Option<Statement<Param>> {
     write::many::permitted(subject, ids, Sqlite::PLAIN)
 }
 
 /// Returns the statement that finds a record if it may be written. The record needs no lock, because the transaction keeps
 /// others from writing.
-pub fn find(subject: &Subject, id: &Key) -> Statement<Param> {
+pub fn find(subject: &GuardedEntity, id: &Key) -> Statement<Param> {
     write::find::find(subject, id, false, Sqlite::PLAIN)
 }
 

@@ -26,7 +26,9 @@ use super::statement::{Params, Statement};
 use mesh_plan::Mutation;
 use mesh_plan::Node;
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::{Action, Assignment, KeyColumns, LinkKey, ReferenceColumn, RelatedRecord, Subject};
+use mesh_plan::mutation::{
+    Action, Assignment, GuardedEntity, LinkColumns, LinkLocation, ReferenceColumn, RelatedRecord,
+};
 use mesh_plan::plan::{ColumnSource, CompareOp};
 use mesh_plan::{Key, WriteError};
 
@@ -116,7 +118,7 @@ fn refused() -> WriteError {
 
 /// The record that the path names, and one of its relations.
 struct Parent<'a> {
-    subject: &'a Subject,
+    subject: &'a GuardedEntity,
     id: &'a Key,
     other: &'a RelatedRecord,
 }
@@ -181,7 +183,7 @@ impl<D: Dialect> Steps<D> {
                 self.find(subject, id, EmptyResult::Subject);
                 self.create(&other.subject, values, Some(&Parent { subject, id, other }));
             }
-            Action::Link { id, other, to } => {
+            Action::AddPair { id, other, to } => {
                 self.find(subject, id, EmptyResult::Subject);
                 self.find(&other.subject, to, EmptyResult::Other);
                 self.link(&Parent { subject, id, other }, to);
@@ -227,9 +229,9 @@ impl<D: Dialect> Steps<D> {
     /// Returns the condition that a column of the target equals the value that refers to it.
     fn reference_condition(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         id: Option<&Key>,
-        target: &Subject,
+        target: &GuardedEntity,
         column: &ReferenceColumn,
     ) -> Expr {
         let source = ColumnSource::Column(column.target.clone());
@@ -246,7 +248,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the current value of a column of the written record; NULL if the record is new.
-    fn current_value(&mut self, subject: &Subject, id: Option<&Key>, column: &str) -> Expr {
+    fn current_value(&mut self, subject: &GuardedEntity, id: Option<&Key>, column: &str) -> Expr {
         match id {
             Some(id) => self.cell(subject, id, TARGET, column),
             None => Expr::null(),
@@ -267,7 +269,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Marks the last step as the one that returns the id, and adds the check of the written record.
-    fn return_id(&mut self, subject: &Subject) {
+    fn return_id(&mut self, subject: &GuardedEntity) {
         if let Some(step) = self.list.last_mut() {
             step.returns_id = true;
         }
@@ -275,7 +277,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a check that policies permit the written record. Its id is the one that an earlier step has returned.
-    fn check_written(&mut self, subject: &Subject) {
+    fn check_written(&mut self, subject: &GuardedEntity) {
         if subject.checked().is_some() {
             let parts = 0..subject.entity().id.len();
             let id = parts.map(IdPart::Returned).collect();
@@ -286,7 +288,7 @@ impl<D: Dialect> Steps<D> {
     /// Adds a step that returns an id if the record exists and, with a node, is one of its records.
     fn select_id(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         records: Option<&Node>,
         id: Vec<IdPart<'_>>,
         if_none: EmptyResult,
@@ -296,14 +298,14 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a check that a record exists and may be written.
-    fn find(&mut self, subject: &Subject, id: &Key, if_none: EmptyResult) {
+    fn find(&mut self, subject: &GuardedEntity, id: &Key, if_none: EmptyResult) {
         self.select_id(subject, subject.guarded(), id_parts(id), if_none);
     }
 
-    fn create(&mut self, subject: &Subject, values: &[Assignment], parent: Option<&Parent<'_>>) {
-        let link = parent.and_then(|parent| match &parent.other.key {
-            LinkKey::InRelated(key) => Some((parent, key)),
-            LinkKey::InSubject(_) | LinkKey::Junction { .. } => None,
+    fn create(&mut self, subject: &GuardedEntity, values: &[Assignment], parent: Option<&Parent<'_>>) {
+        let link = parent.and_then(|parent| match &parent.other.link {
+            LinkLocation::InRelated(key) => Some((parent, key)),
+            LinkLocation::InParent(_) | LinkLocation::Junction { .. } => None,
         });
         if let Some((parent, key)) = link {
             self.check_parent_key(parent, key);
@@ -329,12 +331,12 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the columns that link a new record to its parent.
-    fn linked_cells(&mut self, link: Option<(&Parent<'_>, &KeyColumns)>) -> Vec<(String, Expr)> {
+    fn linked_cells(&mut self, link: Option<(&Parent<'_>, &LinkColumns)>) -> Vec<(String, Expr)> {
         let Some((parent, key)) = link else { return Vec::new() };
         key.all().map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent))).collect()
     }
 
-    fn cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
+    fn cells(&mut self, subject: &GuardedEntity, values: &[Assignment]) -> Vec<(String, Expr)> {
         let cell = |it: &Assignment| {
             let native = subject.entity().native.get(&*it.column);
             let value = self.params.add(self.dialect.written(&it.value, native));
@@ -344,7 +346,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a check that the parent's key is not NULL. Otherwise the child would have no parent.
-    fn check_parent_key(&mut self, parent: &Parent<'_>, key: &KeyColumns) {
+    fn check_parent_key(&mut self, parent: &Parent<'_>, key: &LinkColumns) {
         let others = key.all().filter(|pair| parent.subject.id_columns().all(|id| pair.parent != id));
         let filled = others.map(|pair| column(PARENT, &pair.parent).is_not_null()).reduce(Expr::and);
         if let Some(filled) = filled {
@@ -355,12 +357,12 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the `RETURNING` clause with the columns of the id.
-    fn id_of(&self, subject: &Subject) -> ReturningClause {
+    fn id_of(&self, subject: &GuardedEntity) -> ReturningClause {
         Query::returning().exprs(self.shown_ids(subject, Expr::col))
     }
 
     /// Returns the columns of the id in the form of responses. `column` returns the expression for a column of the record.
-    fn shown_ids(&self, subject: &Subject, column: impl Fn(String) -> Expr) -> Vec<Expr> {
+    fn shown_ids(&self, subject: &GuardedEntity, column: impl Fn(String) -> Expr) -> Vec<Expr> {
         let native = &subject.entity().native;
         let ids = subject.id_columns();
         ids.map(|name| self.dialect.shown_id(column(name.to_owned()), native.get(name))).collect()

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mesh_backend::Contents;
-use mesh_plan::backend::{Either, MaybeReady};
-use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
+use mesh_plan::backend::{Either, Export, MaybeReady};
+use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
 
 use crate::catalog;
 use crate::error::{OpenError, open_error};

@@ -22,7 +22,8 @@ use std::thread;
 use std::time::Instant;
 
 use mesh_plan::backend::{Script, ScriptError, StepResult};
-use mesh_plan::{BoxFuture, Context, Mutator, Outcome, ResolveError};
+use mesh_plan::mutation::Outcome;
+use mesh_plan::{BoxFuture, Context, Mutator, ResolveError};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::database::Database;

@@ -34,6 +34,7 @@ pages! {
     audit: "docs/audit.md", "curl", "sqlite3";
     backend_crate: "mesh-backend/README.md";
     caching: "docs/caching.md", "curl", "sqlite3", "nginx";
+    cli_crate: "mesh-cli/README.md";
     conformance: "tests/conformance/README.md";
     comparison: "docs/comparison.md";
     deploy: "docs/deploy/README.md";

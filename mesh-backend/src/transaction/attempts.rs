@@ -1,6 +1,6 @@
 //! The attempts to run a transaction, and how each ended. `SPEC §23.2`
 
-use mesh_plan::Outcome;
+use mesh_plan::mutation::Outcome;
 
 /// The reason why an attempt was rolled back, or will be when its connection is closed.
 #[derive(Debug)]

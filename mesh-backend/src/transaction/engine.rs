@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::{Statement, Step};
 
@@ -96,7 +96,7 @@ pub trait Transaction: Errors + Send + 'static {
 
     /// Returns the statement that finds those of the new records with these ids that policies permit; `None` if all are
     /// permitted.
-    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Self::Param>>;
+    fn permitted(&self, subject: &GuardedEntity, ids: &[Key]) -> Option<Statement<Self::Param>>;
 
     /// Returns whether a parameter is the id of the written record.
     fn is_id(param: &Self::Param) -> bool;
@@ -107,7 +107,7 @@ pub trait Transaction: Errors + Send + 'static {
     /// Finds a record if it may be written, and locks it. `is_first` is whether nothing ran before in the transaction.
     fn lock(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         id: &Key,
         is_first: bool,
     ) -> impl Future<Output = Result<bool, Self::Error>> + Send;

@@ -1,8 +1,8 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
 use mesh_plan::backend::{Script, ScriptError, ScriptStep, StepResult};
-use mesh_plan::mutation::Subject;
-use mesh_plan::plan::Target;
+use mesh_plan::mutation::GuardedEntity;
+use mesh_plan::plan::ReadTarget;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::Statement;
 
@@ -50,10 +50,10 @@ pub async fn run<T: Transaction>(
 async fn lock<T: Transaction>(
     transaction: &mut T,
     plan: &Plan,
-    subject: &Subject,
+    subject: &GuardedEntity,
     step: usize,
 ) -> Result<(), Failure<ScriptError>> {
-    let Target::Point(id) = plan.target() else { return Ok(()) };
+    let ReadTarget::Point(id) = plan.target() else { return Ok(()) };
     let is_found = !id.is_impossible() && {
         let locked = transaction.lock(subject, id, step == 0).await;
         locked.map_err(|error| at_step::<T>(step, &error))?
@@ -157,7 +157,7 @@ async fn read_replies<T: Transaction>(
 
 /// Reads a plan inside the transaction.
 async fn read<T: Transaction>(transaction: &mut T, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
-    if matches!(plan.target(), Target::Point(id) if id.is_impossible()) {
+    if matches!(plan.target(), ReadTarget::Point(id) if id.is_impossible()) {
         return Ok(plan.empty());
     }
     transaction.read(plan).await

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mesh_backend::export::{ExportParts, PART};
-use mesh_plan::{Export, Plan, ResolveError};
+use mesh_plan::backend::Export;
+use mesh_plan::{Plan, ResolveError};
 use mesh_sql::mysql::ReadStatement;
 
 use super::{failed, params};

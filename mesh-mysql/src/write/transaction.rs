@@ -7,7 +7,7 @@ use mesh_backend::rows::Decoder as _;
 use mesh_backend::sort_bound::SortBound;
 use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Value, WriteError};
 use mesh_sql::mysql::{self, Param, ReadStatement};
 use mesh_sql::{SetReference, Statement, Step};
@@ -83,7 +83,7 @@ impl Transaction for MySqlTransaction {
         mysql::create_many(mutations)
     }
 
-    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+    fn permitted(&self, subject: &GuardedEntity, ids: &[Key]) -> Option<Statement<Param>> {
         mysql::permitted(subject, ids)
     }
 
@@ -96,7 +96,7 @@ impl Transaction for MySqlTransaction {
         DriverCells::values(row).into_iter().collect()
     }
 
-    async fn lock(&mut self, subject: &Subject, id: &Key, _: bool) -> Result<bool, Error> {
+    async fn lock(&mut self, subject: &GuardedEntity, id: &Key, _: bool) -> Result<bool, Error> {
         Ok(self.query(&mysql::lock(subject, id), id).await?.count > 0)
     }
 

@@ -9,8 +9,8 @@ use mesh_ql::{Direction, Nulls};
 use mesh_schema::Link;
 
 use super::{
-    Aggregate, Column, ColumnSource, Comparand, CompareOp, Grouping, Join, JoinForm, Node, Output, PageSize,
-    Plan, Predicate, Related, SortKey, Target,
+    Aggregate, Column, ColumnSource, Comparand, CompareOp, Grouping, Join, Nesting, Node, Output, PageSize,
+    Plan, Predicate, ReadTarget, Related, SortKey,
 };
 use crate::Value;
 
@@ -18,8 +18,8 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let node = self.node();
         match &self.target {
-            Target::Collection => writeln!(f, "{}: collection of {}", node.entity, node.table)?,
-            Target::Point(key) => {
+            ReadTarget::Collection => writeln!(f, "{}: collection of {}", node.entity, node.table)?,
+            ReadTarget::Point(key) => {
                 let parts: Vec<_> = key.iter().map(|part| DisplayValue(part).to_string()).collect();
                 let id =
                     if parts.is_empty() { "that no record can have".to_owned() } else { parts.join(", ") };
@@ -110,13 +110,13 @@ fn write_node(
 
 impl fmt::Display for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let form = match self.form {
-            JoinForm::Record => "one",
-            JoinForm::Records => "many",
-            JoinForm::Group => "one group",
-            JoinForm::Groups => "groups",
+        let nesting = match self.nesting {
+            Nesting::Record => "one",
+            Nesting::Records => "many",
+            Nesting::Group => "one group",
+            Nesting::Groups => "groups",
         };
-        write!(f, "{}: {form} {} of {}, ", self.name, self.node.entity, self.node.table)?;
+        write!(f, "{}: {nesting} {} of {}, ", self.name, self.node.entity, self.node.table)?;
         DisplayLink(&self.link).fmt(f)
     }
 }

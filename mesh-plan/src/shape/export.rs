@@ -54,7 +54,7 @@ impl Plan {
 
 fn check_lists(node: &Node) -> Result<(), PlanError> {
     for join in &node.joins {
-        if !join.form.is_one() {
+        if !join.nesting.is_one() {
             let kind = PlanErrorKind::ListInCsv { relation: join.name.clone() };
             return Err(PlanError::new(kind, node.path.as_str()));
         }

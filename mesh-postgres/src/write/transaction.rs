@@ -6,7 +6,7 @@ use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::sort_bound::SortBound;
 use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{BoxFuture, JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::postgres::{self, Param, ReadStatement};
 use mesh_sql::{Statement, Step};
@@ -97,7 +97,7 @@ impl Transaction for PostgresTransaction {
         postgres::create_many(mutations, &self.engine.statements.features)
     }
 
-    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+    fn permitted(&self, subject: &GuardedEntity, ids: &[Key]) -> Option<Statement<Param>> {
         postgres::permitted(subject, ids, &self.engine.statements.features)
     }
 
@@ -109,7 +109,7 @@ impl Transaction for PostgresTransaction {
         BinaryCells::values(row).into_iter().collect()
     }
 
-    async fn lock(&mut self, subject: &Subject, id: &Key, is_first: bool) -> Result<bool, Error> {
+    async fn lock(&mut self, subject: &GuardedEntity, id: &Key, is_first: bool) -> Result<bool, Error> {
         let features = &self.engine.statements.features;
         let [locking, plain] = [true, false].map(|locks| postgres::find(subject, id, locks, features));
         let mut found = self.query(&locking, id).await;

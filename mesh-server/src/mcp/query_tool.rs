@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use mesh_docs::outline::cleaned;
 use mesh_plan::persisted::PersistedQuery;
-use mesh_plan::{Mesh, Parameter, Request};
+use mesh_plan::plan::Parameter;
+use mesh_plan::{Mesh, Request};
 use mesh_schema::FieldType;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response};
+use mesh_plan::mutation::WriteReply;
+use mesh_plan::plan::QuerySource;
 use mesh_plan::{
-    BoxFuture, Change, Context, Error, Fields, JsonBody, Mesh, Principal, QuerySource, Request, WriteReply,
-    WriteRequest,
+    BoxFuture, Change, Context, Error, Fields, JsonBody, Mesh, Principal, Request, WriteRequest,
 };
 use mesh_ql::Format;
 use mesh_wire::{WireError, base64, response};

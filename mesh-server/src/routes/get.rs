@@ -2,7 +2,8 @@
 //! `SPEC §2.2`, `SPEC §10.6`, `SPEC §16.1`
 
 use http::Response;
-use mesh_plan::{ExportFormat, RecordId};
+use mesh_plan::RecordId;
+use mesh_plan::backend::ExportFormat;
 use mesh_wire::request::preferred_type;
 use mesh_wire::{WireError, sse};
 

@@ -6,7 +6,9 @@ mod many;
 use std::borrow::Cow;
 
 use http::Response;
-use mesh_plan::{Error, Expected, Key, Mutation, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::backend::Expected;
+use mesh_plan::mutation::WriteReply;
+use mesh_plan::{Error, Key, Mutation, WriteRequest, WriteTarget};
 use mesh_ql::{Format, ParamValues};
 use mesh_wire::request::{self, IfMatch};
 use mesh_wire::{WireError, response};

@@ -12,7 +12,7 @@ use crate::custom::{cast, populate_row};
 use crate::statement::{Params, Statement};
 use mesh_plan::Mutation;
 use mesh_plan::Value;
-use mesh_plan::mutation::{Assignment, Subject};
+use mesh_plan::mutation::{Assignment, GuardedEntity};
 
 /// The conversion of a value of a write.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub fn conversions(mutation: &Mutation, features: &Features) -> Vec<Conversion> 
 }
 
 fn conversion(
-    subject: &Subject,
+    subject: &GuardedEntity,
     Assignment { column, value, .. }: &Assignment,
     features: &Features,
 ) -> Conversion {

@@ -1,7 +1,7 @@
 //! Levels in PostgreSQL: the rows of each parent are read by a lateral join.
 
 use mesh_plan::Node;
-use mesh_plan::plan::{ColumnSource, CompareOp, Join, JoinForm, SortKey};
+use mesh_plan::plan::{ColumnSource, CompareOp, Join, Nesting, SortKey};
 use mesh_schema::Link;
 use sea_query::{
     Asterisk, CommonTableExpression, Expr, Func, JoinType, Query, SelectStatement, WindowStatement,
@@ -47,7 +47,7 @@ impl<'f> LevelDialect for Postgres<'f> {
     const REPEATS_LEVELS: bool = false;
 
     fn may_join(join: &Join) -> bool {
-        join.form == JoinForm::Record
+        join.nesting == Nesting::Record
     }
 
     fn limit(

@@ -21,7 +21,7 @@ use crate::statement::{Params, Statement};
 use crate::total::all_rows;
 use crate::{group, param, predicate};
 use mesh_plan::Value;
-use mesh_plan::plan::{ColumnSource, CompareOp, Join, JoinForm, PageSize, Target};
+use mesh_plan::plan::{ColumnSource, CompareOp, Join, Nesting, PageSize, ReadTarget};
 use mesh_plan::{Node, Plan};
 
 /// The statements of a plan, as a tree with the same form as its nodes.
@@ -58,7 +58,7 @@ pub enum NodeRows {
 impl Statements {
     /// Lowers a plan. To-one relations are joined into the statements of their parents.
     pub fn from_plan(plan: &Plan) -> Self {
-        let point = matches!(plan.target(), Target::Point(_));
+        let point = matches!(plan.target(), ReadTarget::Point(_));
         Lowering { sqlite: Sqlite::PLAIN, nodes: 0 }.node(plan.node(), None, point)
     }
 
@@ -104,7 +104,7 @@ struct SelectBuilder {
 impl Lowering {
     fn node(&mut self, node: &Node, parent: Option<(&Node, &Join)>, point: bool) -> Statements {
         let (statement, joins) = self.statement(node, parent, point);
-        let always_has_row = parent.is_some_and(|(_, join)| join.form == JoinForm::Group);
+        let always_has_row = parent.is_some_and(|(_, join)| join.nesting == Nesting::Group);
         let counts = node.page.as_ref().is_some_and(|page| page.total);
         let total = counts.then(|| total(self.sqlite, node));
         Statements { rows: NodeRows::Statement { statement, always_has_row }, joins, total }
@@ -272,7 +272,7 @@ fn total(sqlite: Sqlite, node: &Node) -> Statement<Param> {
 
 /// Returns the limit of the rows of a node.
 fn limit(params: &mut Params<Param>, node: &Node, join: Option<&Join>, point: bool) -> Option<u64> {
-    if point || join.is_some_and(|join| join.form == JoinForm::Record) {
+    if point || join.is_some_and(|join| join.nesting == Nesting::Record) {
         // A single row needs no limit. With an order, however, SQLite would sort all rows to find it.
         return (!node.order.is_empty()).then_some(1);
     }

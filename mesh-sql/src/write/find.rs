@@ -7,12 +7,12 @@ use crate::dialect::Dialect;
 use crate::param::Param;
 use mesh_plan::Key;
 use mesh_plan::Mutation;
-use mesh_plan::mutation::{Action, LinkKey, Subject};
+use mesh_plan::mutation::{Action, GuardedEntity, LinkLocation};
 
 /// Returns the statement that finds a record if it may be written. With `locks`, it keeps other transactions from writing the
 /// record.
 pub(crate) fn find<D: Dialect>(
-    subject: &Subject,
+    subject: &GuardedEntity,
     id: &Key,
     locks: bool,
     dialect: D,
@@ -36,7 +36,7 @@ pub(crate) fn find_written<D: Dialect>(
     let (written, id) = match mutation.action() {
         Action::Update { id, .. } | Action::Delete { id } => (subject, id),
         Action::Connect { id, other, .. } | Action::Disconnect { id, other }
-            if matches!(other.key, LinkKey::InSubject(_)) =>
+            if matches!(other.link, LinkLocation::InParent(_)) =>
         {
             (subject, id)
         }

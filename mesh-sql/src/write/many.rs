@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::param::Param;
 use mesh_plan::Key;
 use mesh_plan::Node;
-use mesh_plan::mutation::{Assignment, Subject};
+use mesh_plan::mutation::{Assignment, GuardedEntity};
 
 /// Returns how many of the leading creations are alike: they set the same columns of one table, and their order does not
 /// matter. The result is limited to the number of creations that fit a statement with `params_max` parameters.
@@ -42,7 +42,7 @@ fn plain_columns(mutation: &Mutation) -> Option<impl Iterator<Item = &str>> {
 
 /// Returns whether a new record may refer to another record of its table. In a shared statement, it could refer to a record
 /// that is created after it, because foreign keys are checked at the end of a statement.
-fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
+fn refers_to_own_table(subject: &GuardedEntity, values: &[Assignment]) -> bool {
     let sets = |column: &str| values.iter().any(|value| value.column.eq_ignore_ascii_case(column));
     let mut keys = subject.entity().foreign_keys.iter();
     keys.any(|key| {
@@ -74,7 +74,7 @@ pub(crate) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<S
 /// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
 /// permitted.
 pub(crate) fn permitted<D: Dialect>(
-    subject: &Subject,
+    subject: &GuardedEntity,
     ids: &[Key],
     dialect: D,
 ) -> Option<Statement<Param<D::Class>>> {

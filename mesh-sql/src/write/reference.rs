@@ -5,7 +5,7 @@ use sea_query::{Expr, ExprTrait as _, Query};
 
 use super::super::dialect::{Dialect, IdPart};
 use super::super::statement::Statement;
-use super::{Action, LinkKey, Mutation, Steps, Subject, TARGET};
+use super::{Action, GuardedEntity, LinkLocation, Mutation, Steps, TARGET};
 use crate::param::Param;
 use mesh_plan::Value;
 use mesh_plan::plan::CompareOp;
@@ -33,7 +33,7 @@ pub(crate) fn references<D: Dialect + Clone>(
 
 fn reference<D: Dialect + Clone>(
     mutation: &Mutation,
-    subject: &Subject,
+    subject: &GuardedEntity,
     key: &KeyReference,
     dialect: &D,
 ) -> Option<SetReference<Param<D::Class>>> {
@@ -78,7 +78,7 @@ impl<D: Dialect> Steps<D> {
         match mutation.action() {
             Action::Update { id, .. } => Some(self.cell(subject, id, TARGET, column)),
             Action::CreateChild { id, other, .. } => {
-                let LinkKey::InRelated(key) = &other.key else { return None };
+                let LinkLocation::InRelated(key) = &other.link else { return None };
                 let pair = key.all().find(|pair| pair.target.eq_ignore_ascii_case(column))?;
                 Some(self.cell(subject, id, TARGET, &pair.parent))
             }

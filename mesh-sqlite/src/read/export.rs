@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::backend::ExportWriter;
-use mesh_plan::{Context, Export, Plan, ResolveError};
+use mesh_plan::backend::{Export, ExportWriter};
+use mesh_plan::{Context, Plan, ResolveError};
 use tokio::runtime::Handle;
 
 use super::{StatementTree, failed, sort_bound};

@@ -2,7 +2,7 @@
 
 use mesh_backend::transaction::{Fault, Violation};
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{Mutation, WriteError};
 use mesh_sql::sqlite::{self, Param};
 use mesh_sql::{SetReference, Statement, text};
@@ -53,7 +53,7 @@ fn named<'e>(rule: Rule, message: &'e str, mutation: &'e Mutation) -> Fault<'e> 
         return Fault::Rule(Violation { constraint: Some(index), ..violation });
     }
     let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
-    let is_named = |subject: &&Subject| column_in(names, subject).is_some();
+    let is_named = |subject: &&GuardedEntity| column_in(names, subject).is_some();
     let Some(subject) = subjects.into_iter().flatten().find(is_named) else { return Fault::Rule(violation) };
     let columns = names.split(", ").filter_map(|name| column_in(name, subject)).map(str::to_owned).collect();
     Fault::Rule(Violation { table: Some(&subject.table().name), columns, ..violation })
@@ -70,7 +70,7 @@ fn check<'e>(message: &'e str, mutation: &'e Mutation) -> Fault<'e> {
 }
 
 /// Returns the column in `table.column`, if it is a column of the entity's table.
-fn column_in<'n>(name: &'n str, subject: &Subject) -> Option<&'n str> {
+fn column_in<'n>(name: &'n str, subject: &GuardedEntity) -> Option<&'n str> {
     name.strip_prefix(subject.table().name.as_str())?.strip_prefix('.')
 }
 

@@ -4,7 +4,7 @@
 use mesh_backend::transaction::{Errors, Failure, Fault, Ran, Retry, Transaction};
 use mesh_plan::backend::{ScriptError, ScriptStep, StepResult};
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::{Action, Subject};
+use mesh_plan::mutation::{Action, GuardedEntity};
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::sqlite::{self, Param};
 use mesh_sql::{Statement, Step};
@@ -85,7 +85,7 @@ impl Transaction for WriteConnection {
         sqlite::create_many(mutations).filter(|_| self.creates_many)
     }
 
-    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
+    fn permitted(&self, subject: &GuardedEntity, ids: &[Key]) -> Option<Statement<Param>> {
         sqlite::permitted(subject, ids)
     }
 
@@ -98,7 +98,7 @@ impl Transaction for WriteConnection {
     }
 
     /// No other connection writes during the transaction, so a lock is only a check.
-    async fn lock(&mut self, subject: &Subject, id: &Key, _: bool) -> Result<bool, Error> {
+    async fn lock(&mut self, subject: &GuardedEntity, id: &Key, _: bool) -> Result<bool, Error> {
         Ok(self.run_statement(&sqlite::find(subject, id), id)?.count > 0)
     }
 

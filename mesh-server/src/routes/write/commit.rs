@@ -3,10 +3,9 @@
 use std::pin::pin;
 
 use http::HeaderMap;
-use mesh_plan::backend::ScriptError;
-use mesh_plan::{
-    Changes, Context, Error, Expected, Fields, Mesh, Mutation, Outcome, Transacted, WriteError, WriteReply,
-};
+use mesh_plan::backend::{Expected, ScriptError, Transacted};
+use mesh_plan::mutation::{Outcome, WriteReply};
+use mesh_plan::{Changes, Context, Error, Fields, Mesh, Mutation, WriteError};
 use mesh_wire::{WireError, request};
 
 use crate::observability::error_log;

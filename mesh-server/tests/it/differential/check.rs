@@ -5,9 +5,9 @@ use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mesh_plan::plan::{ComputedInputs, QuerySource};
 use mesh_plan::{
-    ComputedInputs, Context, Error, Limits, Mesh, MeshBuilder, Plan, QuerySource, RecordId, Request,
-    ResolveError, Value, ValueRef,
+    Context, Error, Limits, Mesh, MeshBuilder, Plan, RecordId, Request, ResolveError, Value, ValueRef,
 };
 use mesh_ql::Format;
 use mesh_schema::{Catalog, CellKinds};

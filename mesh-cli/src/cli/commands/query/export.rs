@@ -9,7 +9,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use mesh_plan::ExportFormat;
+use mesh_plan::backend::ExportFormat;
 
 use crate::cli::failure::Failure;
 use crate::cli::output::print_stderr;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use clap::Args;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
-use mesh_plan::ExportFormat;
+use mesh_plan::backend::ExportFormat;
 use mesh_ql::{Format, Limits, ParamValues, Position, Query};
 use mesh_wire::client::{self as wire, RecordId, ReplyError};
 use mesh_wire::{ErrorKind, QuerySource};

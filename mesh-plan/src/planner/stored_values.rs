@@ -2,7 +2,7 @@
 
 use mesh_schema::{Field, FieldType, TimeForm};
 
-use super::subject::Comparable;
+use super::comparable::Comparable;
 use crate::Value;
 use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
 
