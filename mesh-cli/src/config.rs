@@ -59,9 +59,9 @@ settings! {
         /// Whether each thread stays on one processor.
         pin_threads: bool = false, parse::boolean;
         /// Time limit of a request.
-        request_timeout: Duration = mesh_server::Limits::default().request_timeout, parse::duration(MILLISECOND, 24 * HOUR);
+        request_timeout: Duration = mesh_server::TransportLimits::default().request_timeout, parse::duration(MILLISECOND, 24 * HOUR);
         /// Total time to wait for the data of a body; each 4 KiB received gives one second back.
-        body_timeout: Duration = mesh_server::Limits::default().body_timeout, parse::duration(MILLISECOND, HOUR);
+        body_timeout: Duration = mesh_server::TransportLimits::default().body_timeout, parse::duration(MILLISECOND, HOUR);
         /// Time that an idle connection stays open.
         idle_timeout: Duration = Timeouts::default().idle, parse::duration(MILLISECOND, 24 * HOUR);
         /// Time that a stopping server waits for running requests.
@@ -338,8 +338,8 @@ impl Config {
     }
 
     /// Returns the limits of requests.
-    pub(crate) fn transport_limits(&self) -> mesh_server::Limits {
-        mesh_server::Limits {
+    pub(crate) fn transport_limits(&self) -> mesh_server::TransportLimits {
+        mesh_server::TransportLimits {
             header_bytes: self.limits.header_bytes,
             body_bytes: self.limits.body_bytes,
             request_timeout: self.request_timeout,

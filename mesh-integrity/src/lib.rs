@@ -50,7 +50,7 @@ pub use message::{Message, SignatureTarget};
 pub use nonces::shared::{Claimed, NonceRow, NonceTable, SharedNonces};
 pub use nonces::{MemoryNonces, Nonce, NonceStore, NonceUse};
 pub use revocations::{MemoryRevocations, RevocationStore};
-pub use session::{Claims, ClaimsError, Identity, Session, SessionId, unix_millis};
+pub use session::{ClaimsError, Identity, Session, SessionClaims, SessionId, unix_millis};
 pub use signature::SigningKey;
 pub use store::{BoxFuture, MaybeReady, StoreError};
 pub use token::OpenedToken;

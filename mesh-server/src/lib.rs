@@ -28,7 +28,7 @@
 //! ```
 //!
 //! # Overview
-//! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures),
+//! - Building: [`App::builder`] with [`TransportLimits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures),
 //!   [`Bearer`] (tokens of an issuer), [`Events`] (event streams), [`Uploads`], [`Admin`] ([`Health`] checks and
 //!   [`Metrics`]) and routes of the application ([`App::answer`], [`Call`], [`Reply`]).
 //! - Serving: [`Server`] with [`Timeouts`] and [`Workers`], or [`MeshService`]. [`Current`] replaces the application while
@@ -75,7 +75,7 @@ pub use app::builder::AppBuilder;
 pub use app::caching::Caching;
 pub use app::current::Current;
 pub use app::exports::Exports;
-pub use app::limits::Limits;
+pub use app::limits::TransportLimits;
 pub use app::service::MeshService;
 pub use clients::ClientLimits;
 pub use connection::{Server, Timeouts, Workers, WorkersBuilder};

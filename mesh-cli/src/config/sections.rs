@@ -36,9 +36,9 @@ settings! {
         /// Bytes of query text
         query_bytes: usize = mesh_ql::Limits::default().query_bytes, parse::size(1, GIBIBYTE);
         /// Bytes of a JSON body
-        body_bytes: usize = mesh_server::Limits::default().body_bytes, parse::size(1, GIBIBYTE);
+        body_bytes: usize = mesh_server::TransportLimits::default().body_bytes, parse::size(1, GIBIBYTE);
         /// Bytes of request line and headers
-        header_bytes: usize = mesh_server::Limits::default().header_bytes, parse::size(1_024, 16 * MEBIBYTE);
+        header_bytes: usize = mesh_server::TransportLimits::default().header_bytes, parse::size(1_024, 16 * MEBIBYTE);
         /// Connections that are open at a time
         connections: usize = 10_000, parse::count(1, 1_000_000);
         /// Connections of one client address (IPv6: /64); of a client behind a trusted proxy, requests under way

@@ -10,7 +10,7 @@ use super::compact::Compact;
 use super::keys::Thumbprint;
 use super::names::{find, text};
 use super::{BearerError, BearerFault, KeySet};
-use crate::session::{Claims, ClaimsError, from_unix_millis, unix_millis};
+use crate::session::{ClaimsError, SessionClaims, from_unix_millis, unix_millis};
 use crate::{Session, SessionId, token};
 
 /// The last second that a time in a token may name: the end of the year 9999.
@@ -232,10 +232,10 @@ impl BearerVerifier {
         }
     }
 
-    fn claims_of(&self, claims: &Map<String, Value>) -> Result<Claims, BearerFault> {
+    fn claims_of(&self, claims: &Map<String, Value>) -> Result<SessionClaims, BearerFault> {
         let found = self.claims.iter().filter_map(|name| Some((name.clone(), find(claims, name)?.clone())));
         let found = found.filter(|(_, value)| !value.is_null());
-        Claims::new(found.collect()).map_err(|error| match error {
+        SessionClaims::new(found.collect()).map_err(|error| match error {
             ClaimsError::Value { name } => BearerFault::Claim { name },
             ClaimsError::TooLong => BearerFault::ClaimsTooLong,
         })

@@ -17,7 +17,7 @@ use super::exports::Exports;
 #[cfg(feature = "tower")]
 use super::fallback::Fallback;
 use super::ids::Ids;
-use super::limits::Limits;
+use super::limits::TransportLimits;
 use super::shared::Shared;
 use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
@@ -73,7 +73,7 @@ impl App {
     /// ```
     pub fn builder(mesh: impl Into<Arc<Mesh>>) -> AppBuilder {
         let mesh = mesh.into();
-        let limits = Limits::default();
+        let limits = TransportLimits::default();
         let shared = Shared {
             queries: Queries::new(Arc::clone(&mesh)),
             mesh,
@@ -124,7 +124,7 @@ impl AppBuilder {
     }
 
     /// Sets the limits of the transport.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: TransportLimits) -> Self {
         self.shared.limits = limits;
         self
     }

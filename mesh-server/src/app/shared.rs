@@ -10,7 +10,7 @@ use mesh_wire::{BasePath, Cors, Profiles, response};
 use super::caching::CacheControlValues;
 use super::exports::Exports;
 use super::ids::Ids;
-use super::limits::Limits;
+use super::limits::TransportLimits;
 use crate::clients::ClientLimits;
 use crate::events::Hub;
 use crate::identity::authenticator::RequestAuthenticator;
@@ -28,7 +28,7 @@ pub(crate) struct Shared {
     pub(crate) mesh: Arc<Mesh>,
     pub(crate) queries: Queries,
     pub(crate) base: BasePath,
-    pub(crate) limits: Limits,
+    pub(crate) limits: TransportLimits,
     pub(crate) profiles: Profiles,
     pub(crate) rates: Rates,
     pub(crate) clients: ClientLimits,

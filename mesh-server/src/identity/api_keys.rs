@@ -168,7 +168,7 @@ fn session(stored: &StoredApiKey) -> Session {
         session: stored.hash.session(),
         role: stored.role.clone(),
         tenant: None,
-        claims: mesh_integrity::Claims::default(),
+        claims: mesh_integrity::SessionClaims::default(),
         expires_at: stored.expires.unwrap_or(UNIX_EPOCH + Duration::from_secs(NEVER)),
     }
 }

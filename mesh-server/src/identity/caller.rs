@@ -142,7 +142,7 @@ mod tests {
             session: SessionId([1; 16]),
             role: Some("editor".to_owned()),
             tenant: Some("acme".to_owned()),
-            claims: mesh_integrity::Claims::new(claims.as_object().unwrap().clone()).unwrap(),
+            claims: mesh_integrity::SessionClaims::new(claims.as_object().unwrap().clone()).unwrap(),
             expires_at: UNIX_EPOCH,
         };
         let teams = vec![Literal::Integer(1), Literal::Text("x".to_owned()), Literal::Boolean(true)];

@@ -127,7 +127,8 @@ fn written(number: usize) -> String {
 
 #[test]
 fn bounds_are_those_of_the_code() {
-    let (text, limits, server) = (specification(), Limits::default(), mesh_server::Limits::default());
+    let (text, limits, server) =
+        (specification(), Limits::default(), mesh_server::TransportLimits::default());
     let plan = mesh_plan::Limits::default();
     let queries = part(&text, "5. **Bounds.**", "### Controls");
     let controls = part(&text, "11. **More bounds**", "12. **Aggregates");

@@ -12,8 +12,8 @@ pub(crate) fn run(args: &SchemaOutputArgs) -> Result<(), Failure> {
 }
 
 /// Returns the features that the settings turn on.
-fn options(config: &Config) -> openapi::Options {
-    let mut options = openapi::Options::new(config.base.as_str());
+fn options(config: &Config) -> openapi::OpenApiOptions {
+    let mut options = openapi::OpenApiOptions::new(config.base.as_str());
     if !config.docs.title.is_empty() {
         options.title.clone_from(&config.docs.title);
     }
