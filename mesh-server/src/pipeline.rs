@@ -80,7 +80,7 @@ async fn answer_and_report(
 ) -> Response<Body> {
     let record = RequestRecord::new(trace_context(shared, &head.headers));
     let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
-    let cx = RequestContext::new(shared, head, (&request_id, &record), peer, effects);
+    let cx = RequestContext::new(shared, head, &request_id, &record, peer, effects);
     let mut under_way = None;
     let outcome = {
         // The future is pinned, so that it is not moved into the adapters.

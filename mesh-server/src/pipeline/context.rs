@@ -59,7 +59,8 @@ impl<'r> RequestContext<'r> {
     pub(super) fn new(
         shared: &'r Arc<Shared>,
         head: &'r Parts,
-        (request_id, record): (&'r RequestId, &'r RequestRecord),
+        request_id: &'r RequestId,
+        record: &'r RequestRecord,
         peer: Option<&'r Peer>,
         effects: Option<&'r Arc<Effects>>,
     ) -> Self {

@@ -145,7 +145,7 @@ impl Call {
             mutation.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
         let mut context = self.context.clone();
         context.commit_gate = self.effects.as_ref().map(|effects| effects.new_gate());
-        commit::commit_and_read(self.mesh(), &self.shared.changes, (mutation, None), context).await
+        commit::commit_and_read(self.mesh(), &self.shared.changes, mutation, None, context).await
     }
 
     /// Returns the query of the headers that shapes the reply, if there is one and it is not the signed body.
