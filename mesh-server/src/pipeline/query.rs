@@ -222,7 +222,7 @@ impl RequestQuery<'_> {
 
     /// Returns the id of a point read, in the path or in the body.
     fn id<'i>(&'i self, target: Target<'i>) -> Option<RecordId<'i>> {
-        target.id.or(self.id.as_ref().map(record_id))
+        target.id.or_else(|| self.id.as_ref().map(record_id))
     }
 
     /// Returns the values of parameters, completed with the defaults of a registered query. An error reveals the declarations of
