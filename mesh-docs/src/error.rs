@@ -7,7 +7,7 @@ use mesh_wire::WireError;
 #[non_exhaustive]
 pub enum Error {
     /// The request is refused.
-    #[error(transparent)]
+    #[error("{}", .0.message)]
     Refused(#[from] WireError),
     /// A session is required.
     #[error("The docs surface requires a login")]

@@ -32,8 +32,9 @@ impl Posted {
         let read = decode_body(headers, body)?;
         let params = read.params.as_deref();
         let params = params.map(|text| parse_params(text, "'params' in the body", params_max)).transpose()?;
-        let switches = serde_json::from_slice(body)
-            .map_err(|_| WireError::transport("'check' and 'explain' in the body must be true or false"))?;
+        let switches = serde_json::from_slice(body).map_err(|_| {
+            WireError::transport("'check' in the body must be true or false, and so must 'explain'")
+        })?;
         Ok(Self { read, params, switches })
     }
 }
