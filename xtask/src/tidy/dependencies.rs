@@ -65,7 +65,8 @@ pub(crate) fn name(value: &Value) -> &str {
 fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
     let is_back_end = BACK_ENDS.iter().any(|(name, _)| *name == from);
     // Uploads are written to files on tokio's thread pool, and COMMIT is awaited in a task of its own.
-    let may_use_tokio = to == "tokio" && (["mesh-uploads", "mesh-backend"].contains(&from) || is_back_end);
+    let may_use_tokio =
+        to == "tokio" && (["mesh-uploads", "mesh-backend", "mesh-integrity"].contains(&from) || is_back_end);
     if SERVER_ONLY.contains(&to) && !SERVERS.contains(&from) && !may_use_tokio {
         return Some(format!("{from}: must not depend on {to}, which belongs to mesh-server"));
     }
