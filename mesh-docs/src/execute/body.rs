@@ -63,7 +63,7 @@ impl Posted {
         let format = match members.format {
             None => Format::Json,
             Some(format) => parsed::<String>(format)
-                .and_then(|name| Format::parse(&name))
+                .and_then(|name| name.parse::<Format>().ok())
                 .ok_or_else(|| wrong("'format' in the body must be \"json\" or \"ql\""))?,
         };
         let id = members.id.map(|id| {

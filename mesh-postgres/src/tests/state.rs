@@ -85,7 +85,7 @@ async fn nonces_are_stored_or_claimed() {
 /// Writes as a server of layout 1.0 does.
 fn write_as_1_0(cluster: &Cluster, query: &PersistedQuery, nonce: &str) {
     let id: String = query.id().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    let (format, text) = (query.format().name(), query.text());
+    let (format, text) = (query.format().as_str(), query.text());
     let session = "07".repeat(16);
     cluster.execute(LAYOUT_1_0);
     cluster.execute(&format!(

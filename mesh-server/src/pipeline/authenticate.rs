@@ -100,7 +100,7 @@ pub(crate) async fn with_body(
     let has_format = matches!(content, Content::Query | Content::Registration);
     let formats = (is_signed && has_format).then(|| {
         // A body that cannot be decoded is refused after the signature is verified.
-        let format = decode_body(cx.head.headers, &body).map(|posted| posted.format.name());
+        let format = decode_body(cx.head.headers, &body).map(|posted| posted.format.as_str());
         format.map_or(FORMATS, |format| [format; 2])
     });
     let required = match content {
@@ -365,7 +365,7 @@ async fn header_formats<'r>(
     // An unknown id is reported as such, not as an invalid signature.
     let query = persisted.find(id.to_str().unwrap_or_default()).await;
     let query = query.map_err(|error| query::store_failed(cx, &error))?;
-    Ok(query.map_or(FORMATS, |query| [query.format().name(); 2]))
+    Ok(query.map_or(FORMATS, |query| [query.format().as_str(); 2]))
 }
 
 /// Returns the headers that carry the signature.

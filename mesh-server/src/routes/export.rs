@@ -36,7 +36,7 @@ pub(crate) async fn answer(
     let entity = target.entity.unwrap_or_default();
     let plan = query::plan_export(cx, caller, query, target)?;
     plan.check_export(format).map_err(Error::from)?;
-    let head = response::export(&cx.head, content_type(format), entity, format.name());
+    let head = response::export(&cx.head, content_type(format), entity, format.as_str());
     if *cx.head.method == Method::HEAD {
         return Ok(head.map(|()| Body::from(Bytes::new())));
     }

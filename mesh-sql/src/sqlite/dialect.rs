@@ -112,7 +112,7 @@ impl Dialect for Sqlite {
 
     fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
         let at = params.add(Param::Value(at.to_string().into()));
-        let ty = Expr::Constant(ty.name().into());
+        let ty = Expr::Constant(ty.as_str().into());
         Operand::new(Func::cust(functions::JSON).arg(document.expr).arg(at).arg(ty).into(), Mixed::ONE_FORM)
     }
 

@@ -2,7 +2,6 @@
 
 use mesh_plan::BoxFuture;
 use mesh_plan::persisted::{ParamDeclarations, PersistedQuery, QueryId, QueryStore, QueryStoreError};
-use mesh_ql::Format;
 use rusqlite::{OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::{Inner, State};
@@ -38,7 +37,7 @@ impl Inner {
         };
         let found = statement.query_row([id.as_bytes().as_slice()], row).optional()?;
         Ok(found.and_then(|(format, text, params)| {
-            let query = PersistedQuery::new(Format::parse(&format)?, text);
+            let query = PersistedQuery::new(format.parse().ok()?, text);
             match params {
                 Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
                 None => Some(query),
@@ -54,7 +53,7 @@ impl Inner {
         let declared = (!query.params().is_empty()).then(|| query.params().to_string());
         change.execute(
             "INSERT OR REPLACE INTO query (id, bytes, format, text, params) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![query.id().as_bytes().as_slice(), bytes, query.format().name(), query.text(), declared],
+            params![query.id().as_bytes().as_slice(), bytes, query.format().as_str(), query.text(), declared],
         )?;
         let limits = [self.limits.queries, self.limits.query_bytes];
         change.execute(TRIM, limits.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX)))?;
