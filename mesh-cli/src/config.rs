@@ -49,7 +49,7 @@ settings! {
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 4_000)), parse::address;
         /// Path that all routes are under; empty: the root.
         base: BasePath = BasePath::default(), parse::base;
-        /// URL of the database, such as `sqlite:blog.db`.
+        /// URL of the database, such as `sqlite:blog.db`; with `?mmap=false` at its end, a SQLite file is not mapped into memory.
         database: Option<Location> = None, parse::optional_text;
         /// URLs of PostgreSQL servers that replicate `database`; reads go to them.
         replicas: Vec<Location> = Vec::new(), parse::locations;
