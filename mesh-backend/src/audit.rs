@@ -34,7 +34,7 @@ impl AuditTable {
         if COLUMNS.iter().any(|column| !has_column(column)) {
             let [time, event, entry] = types;
             return Err(format!(
-                "'audit.table' needs the table '{name}' with the columns time, event and entry; create it with\n  \
+                "the audit log needs the table '{name}' with the columns time, event and entry; create it with\n  \
                  CREATE TABLE {quoted} (time {time} NOT NULL, event {event} NOT NULL, entry {entry} NOT NULL);"
             ));
         }

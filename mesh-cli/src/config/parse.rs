@@ -136,6 +136,15 @@ pub(crate) fn locations(value: &Value) -> Result<Vec<Location>, String> {
     Ok(list(value)?.into_iter().map(Location::from).collect())
 }
 
+/// Parses the file or the table of the audit log.
+pub(crate) fn audit_store(value: &Value) -> Result<Location, String> {
+    let text = text(value)?;
+    match text.split_once(':') {
+        Some(("file" | "table", name)) if !name.is_empty() => Ok(text.into()),
+        _ => Err(format!("must be 'file:PATH' or 'table:NAME', not {value}")),
+    }
+}
+
 /// Parses a secret; the message does not quote it.
 pub(crate) fn secret(value: &Value) -> Result<Option<SecretText>, String> {
     optional_text(value).map_err(|_| "must be a quoted string".to_owned())

@@ -106,7 +106,8 @@ fn pages_of_other_origins_are_refused() {
 #[test]
 fn large_results_are_refused_and_not_cut() {
     let blog = Database::blog();
-    let config = blog.dir.write("small.toml", &format!("database = \"{}\"\n[mcp]\nrows = 3\n", blog.url()));
+    let config =
+        blog.dir.write("small.toml", &format!("database = \"{}\"\n[limits]\nrows = 3\n", blog.url()));
     let mut agent = Agent::start(&["--config", &config]);
     let (is_error, error) = outcome(&agent.call("run_query", &json!({"query": "{ post title }"})));
     assert_eq!((is_error, &error["code"]), (true, &json!("RESULT_TOO_LARGE")), "{error}");

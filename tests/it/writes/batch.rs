@@ -320,8 +320,8 @@ fn streams_send_the_result_of_a_batch_once() {
 fn the_audit_log_has_the_steps_of_a_batch_and_the_records_of_a_list() {
     let folder = TempDir::new();
     let log = folder.path().join("audit.ndjson");
-    let config =
-        folder.write("mesh.toml", &format!("[mutations]\nenabled = true\n[audit]\nfile = {log:?}\n"));
+    let settings = format!("[mutations]\nenabled = true\n[audit]\nstore = \"file:{}\"\n", log.display());
+    let config = folder.write("mesh.toml", &settings);
     let shop = Shop::with(&["--config", &config]);
     let steps = json!({"steps": [
         {"method": "POST", "path": "/user", "body": {"name": "Di"}, "as": "u"},
