@@ -7,7 +7,7 @@ use std::time::Duration;
 use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
 use mesh_plan::persisted::Registration;
-use mesh_server::otlp::Endpoint;
+use mesh_server::otlp::CollectorUrl;
 use mesh_server::{ClientLimits, Purge, Rate, Rates};
 use mesh_wire::response::CacheControl;
 
@@ -87,9 +87,11 @@ settings! {
 
     /// Traces.
     Otlp["otlp."] {
-        /// URL of an OpenTelemetry collector that spans are sent to.
-        endpoint: Option<Endpoint> = None, parse::optional(parse::collector);
-        /// Name of this server in traces.
+        /// URL of an OpenTelemetry collector that spans are sent to, such as `http://127.0.0.1:4318`; also `OTEL_EXPORTER_OTLP_ENDPOINT`.
+        endpoint: Option<CollectorUrl> = None, parse::optional(parse::collector);
+        /// Headers for the collector, such as `["X-Api-Key: KEY"]`; also `OTEL_EXPORTER_OTLP_HEADERS`.
+        headers: Vec<SecretText> = Vec::new(), parse::headers;
+        /// Name of this server in traces; also `OTEL_SERVICE_NAME`.
         service: String = "mesh-server".to_owned(), parse::required_text;
     }
 

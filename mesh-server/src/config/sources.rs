@@ -21,6 +21,13 @@ pub(crate) struct SettingsFile {
 /// Prefix of the environment variables that are settings.
 pub(super) const PREFIX: &str = "MESH_";
 
+/// Variables of OpenTelemetry that stand for settings unless the variable of the setting is set.
+const STANDARD_VARIABLES: [(&str, &str); 3] = [
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "otlp.endpoint"),
+    ("OTEL_EXPORTER_OTLP_HEADERS", "otlp.headers"),
+    ("OTEL_SERVICE_NAME", "otlp.service"),
+];
+
 /// Values from all sources.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
@@ -54,9 +61,14 @@ impl Sources {
             sources.flags.insert(path, WrittenValue { origin, value: Value::Text(text) });
         }
         for (name, text) in environment {
+            let is_empty = text.is_empty();
+            let written = WrittenValue { origin: Origin::Variable(name.clone()), value: Value::Text(text) };
             if name.starts_with(PREFIX) {
-                let origin = Origin::Variable(name.clone());
-                sources.environment.insert(name, WrittenValue { origin, value: Value::Text(text) });
+                sources.environment.insert(name, written);
+            } else if let Some((_, path)) = STANDARD_VARIABLES.iter().find(|(standard, _)| *standard == name)
+                && !is_empty
+            {
+                sources.environment.entry(variable(path)).or_insert(written);
             }
         }
         if let Some(file) = file {

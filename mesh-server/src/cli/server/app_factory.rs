@@ -104,7 +104,10 @@ impl AppFactory {
                 .per_address(limits.per_address)
                 .per_session(limits.per_session)
                 .invalid_credentials_per_minute(limits.invalid_credentials_per_minute),
-            spans: otlp.endpoint.clone().map(|endpoint| Spans::new(endpoint, &otlp.service)),
+            spans: otlp.endpoint.clone().map(|url| {
+                let headers = otlp.headers.iter().filter_map(|line| line.header()).collect();
+                Spans::new(url, headers, &otlp.service)
+            }),
             config: config.clone(),
             local: None,
         })
