@@ -186,6 +186,10 @@ impl Value {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // The account may have a password.
+            Self::Text(text) if text.contains("://") && text.contains('@') => {
+                f.write_str("a URL with an account")
+            }
             Self::Text(text) => write!(f, "'{}'", text.escape_debug()),
             Self::Integer(integer) => write!(f, "{integer}"),
             Self::Boolean(value) => write!(f, "{value}"),

@@ -23,7 +23,9 @@ impl PurgeUrl {
     /// # Errors
     /// The text is not a URL, has another scheme, or contains credentials.
     pub fn parse(text: &str) -> Result<Self, PurgeUrlError> {
-        parse_url(text).map(Self).ok_or_else(|| PurgeUrlError { text: text.to_owned() })
+        // The error does not quote credentials.
+        let shown = text.rsplit('@').next().unwrap_or_default();
+        parse_url(text).map(Self).ok_or_else(|| PurgeUrlError { text: shown.to_owned() })
     }
 
     /// Returns whether purges go over a network without encryption, so that others could read them.
