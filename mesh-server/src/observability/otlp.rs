@@ -206,5 +206,6 @@ fn number(key: &str, value: u64) -> Value {
     json!({"key": key, "value": {"intValue": value.to_string()}})
 }
 
-#[cfg(all(test, feature = "tls"))]
+#[cfg(feature = "tls")]
+#[cfg(test)]
 mod tests;
