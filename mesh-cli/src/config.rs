@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mesh_plan::persisted::Registration;
+use mesh_server::otlp::CollectorUrl;
 use mesh_server::{ClientLimits, Proxies, PurgeUrl};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
@@ -115,7 +116,7 @@ impl parse::Choice for LogFormat {
 impl Config {
     /// Reports settings that do not fit together.
     fn check(&self, reader: &mut Reader<'_>) {
-        let Self { limits, caching, integrity, tls, .. } = self;
+        let Self { limits, caching, integrity, otlp, tls, .. } = self;
         if limits.page_default > limits.page_max {
             let message =
                 format!("is {}, above 'limits.page_max', which is {}", limits.page_default, limits.page_max);
@@ -152,6 +153,9 @@ impl Config {
             reader.conflict([path, cause], &message);
         }
         self.check_purge(reader);
+        if !otlp.headers.is_empty() && otlp.endpoint.as_ref().is_some_and(CollectorUrl::is_unencrypted) {
+            reader.warn("otlp.headers", "can be read on the way, because 'otlp.endpoint' is not 'https://…'");
+        }
         if tls.cert.is_some() != tls.key.is_some() {
             let mut paths = ["tls.cert", "tls.key"];
             if tls.cert.is_none() {

@@ -54,7 +54,7 @@ mod app;
 mod clients;
 mod connection;
 mod events;
-#[cfg(any(feature = "jwks", feature = "purge"))]
+#[cfg(feature = "https-client")]
 mod https_client;
 mod identity;
 mod integrity;

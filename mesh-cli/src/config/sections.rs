@@ -7,7 +7,7 @@ use std::time::Duration;
 use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
 use mesh_plan::persisted::Registration;
-use mesh_server::otlp::Endpoint;
+use mesh_server::otlp::CollectorUrl;
 use mesh_server::{ClientLimits, Rate};
 use mesh_wire::response::CacheControl;
 
@@ -68,8 +68,10 @@ settings! {
 
     /// Traces.
     Otlp["otlp."] {
-        /// URL of an OpenTelemetry collector that spans are sent to.
-        endpoint: Option<Endpoint> = None, parse::optional(parse::collector);
+        /// URL of an OpenTelemetry collector that spans are sent to, such as `http://127.0.0.1:4318`; also `OTEL_EXPORTER_OTLP_ENDPOINT`.
+        endpoint: Option<CollectorUrl> = None, parse::optional(parse::collector);
+        /// Headers for the collector, such as `["X-Api-Key: KEY"]`; also `OTEL_EXPORTER_OTLP_HEADERS`.
+        headers: Vec<SecretText> = Vec::new(), parse::headers;
     }
 
     /// Health checks and metrics.

@@ -4,6 +4,7 @@ use expect_test::{Expect, expect};
 
 mod bearer;
 mod conflicts;
+mod otlp;
 mod purge;
 
 use super::*;

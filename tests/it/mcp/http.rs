@@ -63,6 +63,7 @@ fn an_entity_of_the_name_of_the_route_is_refused_at_start() {
     assert_eq!(checked.status.code(), Some(1), "{checked:?}");
 }
 
+/// Attack through the tools for agents: a signature of another message, or of an ended session.
 #[test]
 fn messages_are_signed_as_other_bodies_are() {
     let deployment = Deployment::new("[mcp]\nenabled = true");

@@ -91,6 +91,7 @@ fn a_schema_with_policies_needs_a_role() {
     assert!(refused(&["--claim", "team=1"]).contains("--role"));
 }
 
+/// Attack through the tools for agents: names that the role cannot see, through any tool.
 #[test]
 fn the_role_decides_what_tools_show_and_return() {
     let blog = Database::blog();
@@ -172,6 +173,7 @@ fn only_registered_queries_leave_no_tool_for_others() {
     assert_eq!(rows["items"].as_array().unwrap().len(), 4);
 }
 
+/// Attack through the tools for agents: writes without the flag, or beyond the role.
 #[test]
 fn writes_need_the_flag_and_obey_the_role() {
     let blog = Database::blog();
@@ -201,6 +203,8 @@ fn writes_need_the_flag_and_obey_the_role() {
     assert_eq!(titles, ["Rust at dawn", "New", "A map"], "all steps or none");
 }
 
+/// Attack through the tools for agents: writes that leave no trace: by the account of the command, or failed
+/// ones whose reply is a success.
 #[test]
 fn the_audit_log_names_the_local_caller_and_failures() {
     let blog = Database::blog();
@@ -225,6 +229,8 @@ fn the_audit_log_names_the_local_caller_and_failures() {
     }
 }
 
+/// Attack through the tools for agents: results that fill the context of the model, or a part that passes for
+/// the whole.
 #[test]
 fn large_results_of_writes_undo_them() {
     let blog = Database::blog();

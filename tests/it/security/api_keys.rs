@@ -220,6 +220,7 @@ fn what_is_not_a_key_is_refused() {
     }
 }
 
+/// Attack without a session: guesses of API keys.
 #[test]
 fn guesses_are_limited_and_do_not_affect_keys() {
     let site = Site::sqlite("");
@@ -247,6 +248,7 @@ fn guesses_are_limited_and_do_not_affect_keys() {
     assert_eq!(get(&server, &key, IDS).status, 200);
 }
 
+/// Attack with access to the page or the log: secrets in log lines and errors.
 #[test]
 fn a_key_is_in_no_log_and_in_no_error() {
     let site = Site::sqlite("[audit]\nstore = \"file:audit.log\"");

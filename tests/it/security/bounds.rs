@@ -106,6 +106,7 @@ fn start(blog: &Database, settings: &str) -> Server {
     Server::start(&["--config", &config, "--schema", &schema])
 }
 
+/// Attack with a session of few rights: every bound of the settings, reached and exceeded.
 #[test]
 fn each_bound_of_a_request_is_reached_and_not_exceeded() {
     let blog = Database::blog();

@@ -106,7 +106,10 @@ impl AppFactory {
                 .per_address(limits.per_address)
                 .per_session(limits.per_session)
                 .invalid_credentials_per_minute(limits.login_per_minute.saturating_mul(60)),
-            spans: otlp.endpoint.clone().map(|endpoint| Spans::new(endpoint, SERVICE)),
+            spans: otlp.endpoint.clone().map(|url| {
+                let headers = otlp.headers.iter().filter_map(|line| line.header()).collect();
+                Spans::new(url, headers, SERVICE)
+            }),
             config: config.clone(),
             local: None,
         })

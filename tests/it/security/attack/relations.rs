@@ -60,6 +60,8 @@ fn check_deadline(url: &str, (deadline, least_reads): (&str, usize), ended: impl
     }
 }
 
+/// Attack with a session of few rights: queries that take long: patterns, combinations of relations, sorts,
+/// answers of many bytes.
 #[test]
 fn expensive_relational_reads_end_at_the_deadline_and_do_not_delay_others() {
     let database = Database::new(DATA);
