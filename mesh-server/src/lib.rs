@@ -54,7 +54,7 @@ mod app;
 mod clients;
 mod connection;
 mod events;
-#[cfg(feature = "https-client")]
+#[cfg(any(feature = "jwks", feature = "otlp", feature = "purge"))]
 mod https_client;
 mod identity;
 mod integrity;
