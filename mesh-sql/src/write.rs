@@ -3,10 +3,10 @@
 //! The statements themselves look up the keys that link records. Therefore only values of the request are bound, and both ends
 //! of a link are read as the transaction sees them.
 
-pub(super) mod find;
-pub(super) mod many;
+mod find;
+mod many;
 mod part;
-pub(super) mod probe;
+mod probe;
 mod recheck;
 mod record;
 mod reference;
@@ -18,10 +18,9 @@ mod tests;
 use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, ReturningClause};
 
 use self::select::id_parts;
-use super::dialect::{Dialect, IdPart, ParamsOf};
+use super::dialect::{Dialect, IdPart, ParamOf, ParamsOf};
 use super::links::table_operand;
 use super::operand::Operand;
-use super::param::Param;
 use super::statement::{Params, Statement};
 use mesh_plan::Mutation;
 use mesh_plan::Node;
@@ -30,10 +29,11 @@ use mesh_plan::mutation::{Action, Assignment, KeyColumns, LinkKey, ReferenceColu
 use mesh_plan::plan::{ColumnSource, CompareOp};
 use mesh_plan::{Key, WriteError};
 
+pub use find::{find, find_written};
+pub use many::{create_many, permitted};
 pub use part::Part;
-pub use probe::WriteProbe;
-pub use reference::SetReference;
-pub(super) use reference::references;
+pub use probe::{WriteProbe, write_probes};
+pub use reference::{SetReference, references};
 
 /// The alias of the record that the path names.
 const PARENT: &str = "p";
@@ -122,7 +122,7 @@ struct Parent<'a> {
 }
 
 /// Lowers a write.
-pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<Param<D::Class>>> {
+pub fn write_steps<D: Dialect>(mutation: &Mutation, dialect: &D) -> Vec<Step<ParamOf<D>>> {
     let mut steps = Steps::new(dialect);
     if let Action::Merge { id, update, create } = mutation.action() {
         steps.part = Part::Find;
@@ -135,21 +135,22 @@ pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<Par
     } else {
         steps.all(mutation);
     }
+    steps.list.iter_mut().for_each(|step| dialect.complete_write(&mut step.statement.sql, mutation));
     steps.list
 }
 
-struct Steps<D: Dialect> {
-    dialect: D,
+struct Steps<'d, D: Dialect> {
+    dialect: &'d D,
     /// The parameters of the next step.
-    params: ParamsOf<D>,
-    list: Vec<Step<Param<D::Class>>>,
+    params: ParamsOf<'d, D>,
+    list: Vec<Step<ParamOf<D>>>,
     /// The part that the next step belongs to.
     part: Part,
 }
 
-impl<D: Dialect> Steps<D> {
-    fn new(dialect: D) -> Self {
-        Self { dialect, params: Params::new(None), list: Vec::new(), part: Part::Whole }
+impl<'d, D: Dialect> Steps<'d, D> {
+    fn new(dialect: &'d D) -> Self {
+        Self { dialect, params: Params::new(&[], None), list: Vec::new(), part: Part::Whole }
     }
 
     /// Adds the statements of a write with all its checks.
@@ -167,7 +168,7 @@ impl<D: Dialect> Steps<D> {
         match mutation.action() {
             Action::Create { values } => self.create(subject, values, None),
             Action::Update { id, values } => self.update(subject, id, values),
-            // A merge consists of two other writes, which `lower` lowers one after the other.
+            // A merge consists of two other writes, which `write_steps` lowers one after the other.
             Action::Merge { .. } => {}
             Action::Delete { id } => {
                 if !D::RETURNS_UPDATED {
@@ -254,7 +255,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<EmptyResult>) {
-        let params = std::mem::replace(&mut self.params, Params::new(None));
+        let params = std::mem::replace(&mut self.params, Params::new(&[], None));
         let statement = params.render(statement, self.dialect.builder());
         self.list.push(Step {
             statement,

@@ -12,7 +12,7 @@ use mesh_plan::backend::{Cells as _, Flow, RowSource, Trace, TracedStatement};
 use mesh_plan::{JsonBody, Key, Node, Plan, ResolveError, Value, ValueRef};
 use mesh_schema::TableName;
 use mesh_sql::Statement;
-use mesh_sql::sqlite::{self, NodeRows, Param, Statements};
+use mesh_sql::sqlite::{NodeRows, Param, Statements};
 use rusqlite::{CachedStatement, Connection, ErrorCode, Row, StatementStatus};
 use sea_query::{Asterisk, Expr, Func, Query, SqliteQueryBuilder};
 
@@ -323,7 +323,7 @@ pub(crate) fn query_plan(
 
 /// Returns the steps in which SQLite runs a statement.
 fn steps(connection: &Connection, statement: &Statement<Param>) -> rusqlite::Result<Vec<String>> {
-    let mut explained = connection.prepare(&sqlite::explain(statement))?;
+    let mut explained = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", statement.sql))?;
     for index in 1..=statement.params.len() {
         explained.raw_bind_parameter(index, Bound(Value::Null.as_ref()))?;
     }

@@ -3,7 +3,7 @@
 use mesh_plan::error::Rule;
 use mesh_plan::mutation::Action;
 use mesh_plan::{Key, Mutation, WriteError, Written};
-use mesh_sql::{Part, Statement, Step};
+use mesh_sql::{ParamOf, Part, Statement, Step};
 
 use super::attempts::Failure;
 use super::engine::{Errors, Ran, Transaction};
@@ -44,7 +44,7 @@ pub(super) async fn run<T: Transaction>(
 async fn run_each<T: Transaction>(
     transaction: &mut T,
     mutation: &Mutation,
-    steps: &[Step<T::Param>],
+    steps: &[Step<ParamOf<T::Dialect>>],
 ) -> Result<Written, Failure<WriteError>> {
     let (mut id, mut found, mut left) = (mutation.expected_id(), false, steps);
     loop {
@@ -91,7 +91,7 @@ async fn run_each<T: Transaction>(
 /// Runs statements of a write ([`Transaction::run`]).
 async fn run_batch<T: Transaction>(
     transaction: &mut T,
-    batch: &[&Step<T::Param>],
+    batch: &[&Step<ParamOf<T::Dialect>>],
     id: &Key,
 ) -> (Vec<Ran<T::Row>>, Option<T::Error>) {
     let statements: Vec<&Statement<_>> = batch.iter().map(|step| &step.statement).collect();
@@ -99,7 +99,7 @@ async fn run_batch<T: Transaction>(
 }
 
 /// Returns the number of the next statements that can be sent at once, because none depends on the result of another.
-fn batch_length<T: Transaction>(steps: &[Step<T::Param>], found: bool, id: &Key) -> usize {
+fn batch_length<T: Transaction>(steps: &[Step<ParamOf<T::Dialect>>], found: bool, id: &Key) -> usize {
     let run = steps.iter().enumerate().filter(|(_, step)| step.part.is_run(found));
     for (count, (index, step)) in run.enumerate() {
         let is_full = count == T::BATCH;
@@ -114,8 +114,8 @@ fn batch_length<T: Transaction>(steps: &[Step<T::Param>], found: bool, id: &Key)
 }
 
 /// Returns whether a statement needs the id of the written record.
-fn uses_id<T: Transaction>(step: &Step<T::Param>) -> bool {
-    step.statement.params.iter().any(T::is_id)
+fn uses_id<T: Transaction>(step: &Step<ParamOf<T::Dialect>>) -> bool {
+    step.statement.params.iter().any(|param| param.is_id())
 }
 
 /// Returns the id in the rows of the statement that writes a record.
@@ -137,7 +137,7 @@ fn write_failure<T: Errors>(error: &T::Error, mutation: &Mutation) -> Failure<Wr
 async fn failure_of<T: Transaction>(
     transaction: &mut T,
     mutation: &Mutation,
-    step: Option<&&Step<T::Param>>,
+    step: Option<&&Step<ParamOf<T::Dialect>>>,
     error: &T::Error,
 ) -> Failure<WriteError> {
     let mutation = step.map_or(mutation, |step| step.part.of(mutation));

@@ -4,7 +4,7 @@
 use super::{Action, EmptyResult, LinkKey, Mutation, Steps};
 use crate::dialect::Dialect;
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> Steps<'_, D> {
     /// Repeats the checks of the records that the write needs but does not lock.
     pub(super) fn recheck(&mut self, mutation: &Mutation) {
         let checked = self.list.len();

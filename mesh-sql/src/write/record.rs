@@ -7,7 +7,7 @@ use crate::dialect::{Dialect, IdPart};
 use mesh_plan::Key;
 use mesh_plan::mutation::{Assignment, Subject};
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> Steps<'_, D> {
     /// Adds an update of one record.
     pub(super) fn update(&mut self, subject: &Subject, id: &Key, values: &[Assignment]) {
         if values.is_empty() {

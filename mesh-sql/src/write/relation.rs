@@ -12,7 +12,7 @@ use mesh_plan::error::Rule;
 use mesh_plan::mutation::{KeyColumns, LinkKey, Subject};
 use mesh_plan::plan::{ColumnSource, CompareOp};
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> Steps<'_, D> {
     /// Returns a select, still without columns, from both records.
     fn select_both(&mut self, parent: &Parent<'_>, to: &Key) -> SelectStatement {
         let (subject, other) = (parent.subject, &parent.other.subject);

@@ -11,7 +11,7 @@ use mesh_plan::Node;
 use mesh_plan::mutation::Subject;
 use mesh_plan::plan::{ColumnSource, CompareOp};
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> Steps<'_, D> {
     /// Returns a select of the record with that id, if it may be written.
     pub(super) fn select_writable_record(&mut self, subject: &Subject, id: &Key) -> SelectStatement {
         self.select(subject, subject.guarded(), Some(id_parts(id)))
@@ -102,9 +102,9 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns the condition on the records of a node.
     pub(super) fn condition(&mut self, node: &Node, alias: &str) -> Option<Expr> {
-        let operands = RowOperands::for_write(&self.dialect, &mut self.params, node, alias.to_owned());
+        let operands = RowOperands::for_write(self.dialect, &mut self.params, node, alias.to_owned());
         let operands = |source: &ColumnSource| operands.get(source);
-        Some(predicate::lower(&self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
+        Some(predicate::lower(self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
     }
 
     /// Returns a subquery for a column of one record.
