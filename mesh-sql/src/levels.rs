@@ -131,7 +131,7 @@ pub struct Level {
     /// The level whose rows are the parents.
     pub(crate) parent: Option<usize>,
     /// The aliases of the subqueries that it takes columns from. The first one has the rows.
-    pub(crate) parts: Vec<String>,
+    pub(crate) sources: Vec<String>,
     pub(crate) has_children: bool,
     room: JoinRoom,
     /// The columns that the response needs: number, expression and type.
@@ -351,8 +351,8 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     ) -> usize {
         let room =
             if D::REPEATS_LEVELS { JoinRoom::of_repeated(node, &D::may_join) } else { JoinRoom::default() };
-        let (parts, shown) = (vec![alias.to_owned()], Vec::new());
-        self.levels.push(Level { select, rows, parent, parts, has_children: false, room, shown });
+        let (sources, shown) = (vec![alias.to_owned()], Vec::new());
+        self.levels.push(Level { select, rows, parent, sources, has_children: false, room, shown });
         self.levels.len() - 1
     }
 

@@ -40,7 +40,7 @@ pub use layout::{Layout, ReadStatement};
 pub use levels::LevelDialect;
 pub use statement::Statement;
 pub use write::{
-    EmptyResult, Part, SetReference, Step, WriteProbe, create_many, find, find_written, permitted,
+    EmptyResult, MergePart, SetReference, WriteProbe, WriteStep, create_many, find, find_written, permitted,
     references, write_probes, write_steps,
 };
 

@@ -8,7 +8,7 @@ use mesh_plan::{Plan, Value};
 use sea_query::Expr;
 
 use crate::class::{Class, ParamType};
-use crate::pattern::{bound, escape_end};
+use crate::pattern::{escape_end, prefix_bound};
 use crate::statement::{Params, ValueOrInput};
 
 /// A parameter that is bound to a placeholder. A value that is compared in no type is compared as text.
@@ -74,7 +74,7 @@ impl<C: Class> Param<C> {
                 _ => None,
             },
             (Self::PatternBound(slot, is_end), _) => match input(slot) {
-                Some(Value::Text(pattern)) => Some(Cow::Owned(bound(pattern, *is_end).into())),
+                Some(Value::Text(pattern)) => Some(Cow::Owned(prefix_bound(pattern, *is_end).into())),
                 _ => None,
             },
             (Self::Limit(slot, more), _) => Some(Cow::Owned(match input(slot) {

@@ -5,7 +5,7 @@
 
 mod find;
 mod many;
-mod part;
+mod merge_part;
 mod probe;
 mod recheck;
 mod record;
@@ -31,18 +31,18 @@ use mesh_plan::{Key, WriteError};
 
 pub use find::{find, find_written};
 pub use many::{create_many, permitted};
-pub use part::Part;
+pub use merge_part::MergePart;
 pub use probe::{WriteProbe, write_probes};
 pub use reference::{SetReference, references};
 
 /// The alias of the record that the path names.
 const PARENT: &str = "p";
 /// The alias of the other record.
-const TARGET: &str = "t";
+const OTHER: &str = "t";
 
 /// One statement of a write.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step<P> {
+pub struct WriteStep<P> {
     /// The statement. Its result is whether it returns rows; their cells matter only if `returns_id` is set.
     pub statement: Statement<P>,
     /// Whether the first cells of the returned row are the id of the written record.
@@ -55,7 +55,7 @@ pub struct Step<P> {
     /// waited for that transaction. The check also sees the changes of the write itself, which do not count.
     pub repeats: bool,
     /// The part of an [`Action::Merge`] that it belongs to.
-    pub part: Part,
+    pub merge_part: MergePart,
 }
 
 /// The reason why a step returns no row.
@@ -75,7 +75,7 @@ pub enum EmptyResult {
     Reference(usize),
 }
 
-impl<P> Step<P> {
+impl<P> WriteStep<P> {
     /// Returns whether the statement changes nothing.
     pub fn is_read(&self) -> bool {
         self.statement.sql.starts_with("SELECT ")
@@ -90,7 +90,7 @@ impl<P> Step<P> {
 
     /// Returns the error of a write in which this step returned no row; `None` if that is not a failure.
     pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
-        let mutation = self.part.of(mutation);
+        let mutation = self.merge_part.of(mutation);
         let (action, unknown) = (mutation.action(), Key::default());
         Some(match self.if_none? {
             EmptyResult::Subject => mutation.subject().not_found(action.id().unwrap_or(&unknown)),
@@ -122,14 +122,14 @@ struct Parent<'a> {
 }
 
 /// Lowers a write.
-pub fn write_steps<D: Dialect>(mutation: &Mutation, dialect: &D) -> Vec<Step<ParamOf<D>>> {
-    let mut steps = Steps::new(dialect);
+pub fn write_steps<D: Dialect>(mutation: &Mutation, dialect: &D) -> Vec<WriteStep<ParamOf<D>>> {
+    let mut steps = WriteSteps::new(dialect);
     if let Action::Merge { id, update, create } = mutation.action() {
-        steps.part = Part::Find;
+        steps.merge_part = MergePart::Find;
         let select = steps.select_writable_record(mutation.subject(), id);
         steps.push(&select, None);
-        for (part, mutation) in [(Part::Update, update), (Part::Create, create)] {
-            steps.part = part;
+        for (merge_part, mutation) in [(MergePart::Update, update), (MergePart::Create, create)] {
+            steps.merge_part = merge_part;
             steps.all(mutation);
         }
     } else {
@@ -139,18 +139,18 @@ pub fn write_steps<D: Dialect>(mutation: &Mutation, dialect: &D) -> Vec<Step<Par
     steps.list
 }
 
-struct Steps<'d, D: Dialect> {
+struct WriteSteps<'d, D: Dialect> {
     dialect: &'d D,
     /// The parameters of the next step.
     params: ParamsOf<'d, D>,
-    list: Vec<Step<ParamOf<D>>>,
+    list: Vec<WriteStep<ParamOf<D>>>,
     /// The part that the next step belongs to.
-    part: Part,
+    merge_part: MergePart,
 }
 
-impl<'d, D: Dialect> Steps<'d, D> {
+impl<'d, D: Dialect> WriteSteps<'d, D> {
     fn new(dialect: &'d D) -> Self {
-        Self { dialect, params: Params::new(&[], None), list: Vec::new(), part: Part::Whole }
+        Self { dialect, params: Params::new(&[], None), list: Vec::new(), merge_part: MergePart::Whole }
     }
 
     /// Adds the statements of a write with all its checks.
@@ -249,7 +249,7 @@ impl<'d, D: Dialect> Steps<'d, D> {
     /// Returns the current value of a column of the written record; NULL if the record is new.
     fn current_value(&mut self, subject: &Subject, id: Option<&Key>, column: &str) -> Expr {
         match id {
-            Some(id) => self.cell(subject, id, TARGET, column),
+            Some(id) => self.cell(subject, id, OTHER, column),
             None => Expr::null(),
         }
     }
@@ -257,13 +257,13 @@ impl<'d, D: Dialect> Steps<'d, D> {
     fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<EmptyResult>) {
         let params = std::mem::replace(&mut self.params, Params::new(&[], None));
         let statement = params.render(statement, self.dialect.builder());
-        self.list.push(Step {
+        self.list.push(WriteStep {
             statement,
             returns_id: false,
             counts_rows: false,
             if_none,
             repeats: false,
-            part: self.part,
+            merge_part: self.merge_part,
         });
     }
 

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use mesh_plan::mutation::Subject;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
-use mesh_sql::{Dialect, ParamOf, Statement, Step};
+use mesh_sql::{Dialect, ParamOf, Statement, WriteStep};
 
 use super::attempts::Failure;
 use super::fault::Fault;
@@ -92,7 +92,7 @@ pub trait Transaction: Errors + Send + 'static {
     fn dialect(&self) -> &Self::Dialect;
 
     /// Returns the statements of a write.
-    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<ParamOf<Self::Dialect>>> {
+    fn write_steps(&self, mutation: &Mutation) -> Vec<WriteStep<ParamOf<Self::Dialect>>> {
         mesh_sql::write_steps(mutation, self.dialect())
     }
 

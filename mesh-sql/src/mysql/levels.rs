@@ -183,7 +183,7 @@ impl LevelDialect for MySql {
         if let Some(level) = lowering.levels.get_mut(position.level) {
             let condition = condition.unwrap_or_else(|| Expr::Constant(false.into()));
             level.select.join_subquery(JoinType::LeftJoin, rows, alias.clone(), condition);
-            level.parts.push(alias.clone());
+            level.sources.push(alias.clone());
         }
         lowering.add(node, &Position { alias: &alias, ..*position }, columns, Some(presence))
     }
@@ -268,7 +268,7 @@ impl MySql {
 
 /// Returns the statement of a level.
 fn select_of(level: &Level) -> SelectStatement {
-    let Level { mut select, rows, parts, has_children, .. } = level.clone();
+    let Level { mut select, rows, sources, has_children, .. } = level.clone();
     let first = || Expr::Constant(1.into());
     let number_rows = |select: &mut SelectStatement, order: Vec<SortTerm>| {
         let mut window = WindowStatement::new();
@@ -285,8 +285,8 @@ fn select_of(level: &Level) -> SelectStatement {
             select.expr_as(first(), PARENT_NUMBER);
         }
         LevelRows::SeveralParents { per_parent, rows_max } => {
-            let part = parts.first().cloned().unwrap_or_default();
-            let column = |name: &'static str| Expr::col((part.clone(), name));
+            let source = sources.first().cloned().unwrap_or_default();
+            let column = |name: &'static str| Expr::col((source.clone(), name));
             select.and_where(column(ROW_IN_PARENT).lte(per_parent));
             if has_children {
                 let mut window = WindowStatement::new();
@@ -298,7 +298,7 @@ fn select_of(level: &Level) -> SelectStatement {
             select.order_by_expr(column(ROW_IN_PARENT), Order::Asc).limit(rows_max);
         }
     }
-    select.exprs(parts.into_iter().map(|part| Expr::col((part, Asterisk))));
+    select.exprs(sources.into_iter().map(|source| Expr::col((source, Asterisk))));
     select
 }
 

@@ -105,7 +105,7 @@ impl LevelDialect for Postgres {
         });
         if let Some(level) = lowering.levels.get_mut(position.level) {
             level.select.join_lateral(JoinType::LeftJoin, rows, alias.clone(), on_true());
-            level.parts.push(alias.clone());
+            level.sources.push(alias.clone());
         }
         lowering.add(node, &Position { alias: &alias, ..*position }, columns, Some(presence))
     }
@@ -146,7 +146,7 @@ impl LevelDialect for Postgres {
 
     fn order(level: &Level) -> &[SortTerm] {
         match &level.rows {
-            LevelRows::Ordered(order) if level.parts.len() > 1 => order,
+            LevelRows::Ordered(order) if level.sources.len() > 1 => order,
             _ => &[],
         }
     }
@@ -174,7 +174,7 @@ impl LevelDialect for Postgres {
             if let Some(parents) = level.parent.and_then(|parent| levels.get(parent)) {
                 select.expr_as(row_number(parents, Expr::col((PARENTS, ROW_NUMBER))), PARENT_NUMBER);
             }
-            select.exprs(level.parts.iter().map(|part| Expr::col((part.clone(), Asterisk))));
+            select.exprs(level.sources.iter().map(|source| Expr::col((source.clone(), Asterisk))));
             order_by(&mut select, Self::order(level).iter().cloned());
             let mut expression = CommonTableExpression::new();
             expression.table_name(level_name(number)).query(select);

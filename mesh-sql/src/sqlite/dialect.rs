@@ -8,7 +8,7 @@ use super::class::Mixed;
 use super::{Operand, Param, functions};
 use crate::class::{Class as _, ParamType};
 use crate::dialect::Dialect;
-use crate::pattern::bound;
+use crate::pattern::prefix_bound;
 use crate::statement::{Params, ValueOrInput};
 use crate::{custom, param};
 use mesh_plan::Mutation;
@@ -190,7 +190,7 @@ fn prefix_range(
     (pattern, slot): (&str, Option<usize>),
 ) -> Option<Expr> {
     let mut add = |is_end| {
-        let text = bound(pattern, is_end)?;
+        let text = prefix_bound(pattern, is_end)?;
         Some(params.add(match slot {
             Some(slot) => Param::PatternBound(slot, is_end),
             None => Param::Value(text.into()),

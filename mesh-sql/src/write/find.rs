@@ -2,7 +2,7 @@
 
 use sea_query::LockType;
 
-use super::{Parent, Statement, Steps};
+use super::{Parent, Statement, WriteSteps};
 use crate::dialect::{Dialect, ParamOf};
 use mesh_plan::Key;
 use mesh_plan::Mutation;
@@ -11,7 +11,7 @@ use mesh_plan::mutation::{Action, LinkKey, Subject};
 /// Returns the statement that finds a record if it may be written. With `locks`, it keeps other transactions from writing the
 /// record, for which a database may require the privilege to update it.
 pub fn find<D: Dialect>(subject: &Subject, id: &Key, locks: bool, dialect: &D) -> Statement<ParamOf<D>> {
-    let mut steps = Steps::new(dialect);
+    let mut steps = WriteSteps::new(dialect);
     let mut select = steps.select_writable_record(subject, id);
     if locks {
         select.lock(LockType::Update);
@@ -22,7 +22,7 @@ pub fn find<D: Dialect>(subject: &Subject, id: &Key, locks: bool, dialect: &D) -
 /// Returns the statement that finds the record or the pair of a junction that a write changes or deletes; `None` if it does
 /// neither.
 pub fn find_written<D: Dialect>(mutation: &Mutation, dialect: &D) -> Option<Statement<ParamOf<D>>> {
-    let mut steps = Steps::new(dialect);
+    let mut steps = WriteSteps::new(dialect);
     let subject = mutation.subject();
     let (written, id) = match mutation.action() {
         Action::Update { id, .. } | Action::Delete { id } => (subject, id),

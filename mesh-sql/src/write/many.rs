@@ -3,7 +3,7 @@
 use sea_query::{Cond, Expr, Query};
 
 use super::select::id_parts;
-use super::{Action, Mutation, PARENT, Statement, Steps, column};
+use super::{Action, Mutation, PARENT, Statement, WriteSteps, column};
 use crate::dialect::{Dialect, ParamOf};
 use mesh_plan::Key;
 use mesh_plan::Node;
@@ -31,7 +31,7 @@ pub fn create_many<D: Dialect>(
         count = 1 << count.checked_ilog2()?;
     }
     let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
-    let mut steps = Steps::new(dialect);
+    let mut steps = WriteSteps::new(dialect);
     let mut insert = Query::insert();
     insert.into_table(dialect.table(first.subject().table())).columns(columns.into_iter().map(str::to_owned));
     for mutation in alike {
@@ -78,7 +78,7 @@ fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
 /// permitted.
 pub fn permitted<D: Dialect>(subject: &Subject, ids: &[Key], dialect: &D) -> Option<Statement<ParamOf<D>>> {
     let check = subject.checked()?;
-    let mut steps = Steps::new(dialect);
+    let mut steps = WriteSteps::new(dialect);
     let mut select = steps.select(subject, Some(check), None);
     let mut is_one = Cond::any();
     for id in ids {

@@ -3,7 +3,7 @@
 use mesh_schema::KeyReference;
 use sea_query::{Expr, ExprTrait as _, Query};
 
-use super::{Action, LinkKey, Mutation, Steps, Subject, TARGET};
+use super::{Action, LinkKey, Mutation, OTHER, Subject, WriteSteps};
 use crate::dialect::{Dialect, IdPart, ParamOf};
 use crate::statement::Statement;
 use mesh_plan::Value;
@@ -33,7 +33,7 @@ fn reference<D: Dialect>(
     key: &KeyReference,
     dialect: &D,
 ) -> Option<SetReference<ParamOf<D>>> {
-    let mut steps = Steps::new(dialect);
+    let mut steps = WriteSteps::new(dialect);
     let mut target = Query::select();
     target.expr(Expr::Constant(1.into())).from(dialect.table(&key.table));
     // A key with NULL refers to nothing.
@@ -67,16 +67,16 @@ fn reference<D: Dialect>(
     Some(SetReference { fields, statement: steps.params.render(&select, dialect.builder()) })
 }
 
-impl<D: Dialect> Steps<'_, D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Returns the value of a column that a write does not set; `None` if it is unknown.
     fn unset_value(&mut self, mutation: &Mutation, column: &str) -> Option<Expr> {
         let subject = mutation.subject();
         match mutation.action() {
-            Action::Update { id, .. } => Some(self.cell(subject, id, TARGET, column)),
+            Action::Update { id, .. } => Some(self.cell(subject, id, OTHER, column)),
             Action::CreateChild { id, other, .. } => {
                 let LinkKey::InRelated(key) = &other.key else { return None };
                 let pair = key.all().find(|pair| pair.target.eq_ignore_ascii_case(column))?;
-                Some(self.cell(subject, id, TARGET, &pair.parent))
+                Some(self.cell(subject, id, OTHER, &pair.parent))
             }
             _ => None,
         }

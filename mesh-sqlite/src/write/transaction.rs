@@ -7,7 +7,7 @@ use mesh_plan::error::Rule;
 use mesh_plan::mutation::{Action, Subject};
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::sqlite::{Param, Sqlite};
-use mesh_sql::{Statement, Step, find, find_written};
+use mesh_sql::{Statement, WriteStep, find, find_written};
 use rusqlite::{Error, ErrorCode, ffi};
 
 use super::connection::WriteConnection;
@@ -79,7 +79,7 @@ impl Transaction for WriteConnection {
         &Sqlite::PLAIN
     }
 
-    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+    fn write_steps(&self, mutation: &Mutation) -> Vec<WriteStep<Param>> {
         let is_table = || self.reader.connection.table_exists(None, &*mutation.subject().table().name);
         let may_update = matches!(mutation.action(), Action::Update { .. } | Action::Merge { .. });
         let counts_updated = may_update && is_table().unwrap_or(false);
