@@ -19,6 +19,7 @@ pub mod pool;
 pub mod rows;
 pub mod sort_bound;
 pub mod state;
+pub mod statement_cache;
 pub mod tables;
 pub mod transaction;
 

@@ -10,12 +10,13 @@ use mesh_backend::backend::Backend as _;
 use mesh_backend::sort_bound::SortBound;
 use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement, box_in_place};
 use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
+use mesh_sql::mysql::MySql;
 use mysql_async::prelude::Queryable as _;
 
 use crate::error::{BoxError, OpenError, without_password};
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::{Pool, PoolError, Purpose};
-use crate::read::statement_cache::StatementCache;
+use crate::read::StatementCache;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::{catalog, read};
 
@@ -59,7 +60,7 @@ impl Database {
             Ok::<_, BoxError>(Self {
                 pool: pool(Purpose::Read),
                 writes: pool(Purpose::Write),
-                statements: Arc::new(StatementCache::default()),
+                statements: Arc::new(StatementCache::new(MySql)),
                 sort_bound: Arc::default(),
             })
         };

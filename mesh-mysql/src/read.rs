@@ -1,20 +1,21 @@
 //! Reads: one statement per plan, whose rows are split by level and shaped.
 
 pub(crate) mod export;
-pub(crate) mod statement_cache;
 
 use std::sync::Arc;
 
 use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::has_sums;
 use mesh_plan::{JsonBody, Plan, ResolveError, Value};
-use mesh_sql::mysql::{self, ReadStatement};
+use mesh_sql::mysql::{MySql, ReadStatement};
 use mysql_async::{Error, Row};
 
-use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::connection::Connection;
 use crate::pool::{Pool, PoolError, code, is_one_of};
+
+/// The statements of recent plans.
+pub(crate) type StatementCache = mesh_backend::statement_cache::StatementCache<MySql>;
 
 /// Errors of statements that may succeed later. The reply of a write loses a deadlock if another server of the cluster commits.
 const PASSING: &[u16] = &[code::TOO_MANY_CONNECTIONS, code::LOCK_WAIT_TIMEOUT, code::DEADLOCK];
@@ -78,7 +79,7 @@ pub(crate) async fn explain(
     plan: &Plan,
     statement: &ReadStatement,
 ) -> Result<Vec<Row>, PoolError> {
-    let sql = mysql::explain(&statement.statement);
+    let sql = format!("EXPLAIN {}", statement.statement.sql);
     Ok(connection.query(&sql, &params(plan, statement)).await?)
 }
 

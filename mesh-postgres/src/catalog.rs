@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use mesh_backend::catalog::{sample, set_time_form, undeclared_times};
 use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeType, Table};
-use mesh_sql::postgres::{Charset, Features};
+use mesh_sql::postgres::{Charset, Postgres};
 use sea_query::PostgresQueryBuilder;
 use tokio_postgres::Error;
 
@@ -22,8 +22,8 @@ use crate::sql::{self, SYSTEM_SCHEMA, TextParam};
 /// The schema of the tables of [`State`](crate::State).
 const MESH_SCHEMA: &str = "mesh";
 
-/// Detects optional features of a database.
-pub(super) async fn features(link: &Connection, schemas: &[String]) -> Result<Features, Error> {
+/// Detects the dialect of a database: its optional features.
+pub(super) async fn dialect(link: &Connection, schemas: &[String]) -> Result<Postgres, Error> {
     let sql = "SELECT 1 FROM pg_catalog.pg_database AS d WHERE d.datname = current_database() \
                AND d.datctype IN ('C', 'POSIX') \
                AND EXISTS (SELECT 1 FROM pg_catalog.pg_collation AS c WHERE c.collname = 'und-x-icu')";
@@ -32,7 +32,7 @@ pub(super) async fn features(link: &Connection, schemas: &[String]) -> Result<Fe
     let sql = "SELECT 1 WHERE current_setting('server_version_num')::int >= 160000";
     let is_json = !link.query_once(sql, &[]).await?.is_empty();
     let charset = charset(link).await?;
-    Ok(Features { icu_folds, is_json, charset, default_schema: schemas.first().cloned() })
+    Ok(Postgres { icu_folds, is_json, charset, default_schema: schemas.first().cloned() })
 }
 
 /// Returns the characters of the database's encoding. Encodings with several bytes for a character are taken to have all.

@@ -17,7 +17,7 @@ use crate::pool::connect_url::ConnectUrl;
 use crate::pool::hosts::PRIMARY_DOWN_TIME;
 use crate::pool::role::SessionAttrs;
 use crate::pool::{Pool, PoolError, Purpose};
-use crate::read::statement_cache::StatementCache;
+use crate::read::StatementCache;
 use crate::replicas::Replicas;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::sql::TextParam;
@@ -57,7 +57,7 @@ impl Database {
                     .into());
             }
             let schemas = catalog::search_path(&connection).await?;
-            let features = catalog::features(&connection, &schemas).await?;
+            let dialect = catalog::dialect(&connection, &schemas).await?;
             for schema in catalog::open_schemas(&connection, &schemas).await? {
                 tracing::warn!(
                     "other accounts may create objects in the schema '{schema}', which is in the search path: functions and \
@@ -100,7 +100,7 @@ impl Database {
                 listening,
                 pool,
                 replicas,
-                statements: Arc::new(StatementCache::new(features)),
+                statements: Arc::new(StatementCache::new(dialect)),
                 sort_bound: Arc::default(),
                 schemas: settings.schemas.clone().into(),
             })
@@ -110,7 +110,7 @@ impl Database {
 
     /// Returns the schema of unqualified tables.
     pub(crate) fn default_schema(&self) -> Option<&String> {
-        self.statements.features.default_schema.as_ref()
+        self.statements.dialect.default_schema.as_ref()
     }
 
     /// Converts the cause of a failure to an error of this database.
@@ -139,7 +139,7 @@ impl Database {
     async fn read(&self, plan: &Plan, context: &Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
-        let plan = &*self.statements.features.charset.known_plan(plan);
+        let plan = &*self.statements.dialect.charset.known_plan(plan);
         // The future is pinned, so that it is not moved into the timeout.
         let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
@@ -254,8 +254,8 @@ impl Resolver for Database {
                 if plan.related_sort_rows().is_some() {
                     self.check_sorts(plan).await?;
                 }
-                let features = &self.statements.features;
-                read::export::run(&self.pool, &features.charset.known_plan(plan), features, deadline, export)
+                let dialect = &self.statements.dialect;
+                read::export::run(&self.pool, &dialect.charset.known_plan(plan), dialect, deadline, export)
                     .await
             };
             let exporting = tokio::time::timeout_at(deadline.into(), exporting);

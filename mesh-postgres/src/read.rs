@@ -2,20 +2,21 @@
 
 pub(crate) mod export;
 pub(crate) mod sort_bound;
-pub(crate) mod statement_cache;
 
 use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::has_sums;
 use mesh_plan::{JsonBody, Plan, ResolveError};
-use mesh_sql::postgres::{self, ReadStatement};
+use mesh_sql::postgres::{Postgres, ReadStatement};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 
-use self::statement_cache::StatementCache;
 use crate::cells::{LevelRows, NodeRowSource};
 use crate::pool::connection::Connection;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
+
+/// The statements of recent plans.
+pub(crate) type StatementCache = mesh_backend::statement_cache::StatementCache<Postgres>;
 
 impl From<PoolError> for ResolveError {
     fn from(error: PoolError) -> Self {
@@ -91,7 +92,7 @@ pub(crate) async fn query_plan(
     plan: &Plan,
     statement: &ReadStatement,
 ) -> Result<Vec<String>, PoolError> {
-    let sql = postgres::explain(&statement.statement);
+    let sql = format!("EXPLAIN {}", statement.statement.sql);
     let rows = link.query_once(&sql, &params(plan, statement)).await?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }

@@ -4,7 +4,7 @@ use mesh_plan::backend::{Script, ScriptError, ScriptStep, StepResult};
 use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::plan::ReadTarget;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
-use mesh_sql::Statement;
+use mesh_sql::{ParamOf, Statement};
 
 use super::attempts::Failure;
 use super::engine::{Retry, Transaction};
@@ -100,7 +100,7 @@ async fn write_all<T: Transaction>(
 /// then found by creating them one by one.
 async fn create_many<T: Transaction>(
     transaction: &mut T,
-    statement: &Statement<T::Param>,
+    statement: &Statement<ParamOf<T::Dialect>>,
     alike: &[Mutation],
 ) -> Result<Option<Vec<Key>>, T::Error> {
     transaction.execute("SAVEPOINT many").await?;
@@ -117,7 +117,7 @@ async fn create_many<T: Transaction>(
 /// permitted result.
 async fn try_create<T: Transaction>(
     transaction: &mut T,
-    statement: &Statement<T::Param>,
+    statement: &Statement<ParamOf<T::Dialect>>,
     alike: &[Mutation],
 ) -> Result<Option<Vec<Key>>, T::Error> {
     let created = transaction.query(statement, &Key::default()).await?;
@@ -126,7 +126,7 @@ async fn try_create<T: Transaction>(
     if ids.len() != alike.len() || ids.iter().any(Key::is_impossible) {
         return Ok(None);
     }
-    if let Some(permitted) = transaction.permitted(first.subject(), &ids) {
+    if let Some(permitted) = mesh_sql::permitted(first.subject(), &ids, transaction.dialect()) {
         let permitted = transaction.query(&permitted, &Key::default()).await?;
         return Ok((permitted.rows.len() == ids.len()).then_some(ids));
     }

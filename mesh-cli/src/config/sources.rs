@@ -22,10 +22,8 @@ pub(crate) struct SettingsFile {
 pub(super) const PREFIX: &str = "MESH_";
 
 /// Variables of OpenTelemetry that stand for settings unless the variable of the setting is set.
-const STANDARD_VARIABLES: [(&str, &str); 2] = [
-    ("OTEL_EXPORTER_OTLP_ENDPOINT", "otlp.endpoint"),
-    ("OTEL_EXPORTER_OTLP_HEADERS", "otlp.headers"),
-];
+const STANDARD_VARIABLES: [(&str, &str); 2] =
+    [("OTEL_EXPORTER_OTLP_ENDPOINT", "otlp.endpoint"), ("OTEL_EXPORTER_OTLP_HEADERS", "otlp.headers")];
 
 /// Values from all sources.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mesh_backend::export::{ExportParts, PART};
 use mesh_plan::backend::Export;
 use mesh_plan::{Plan, ResolveError};
-use mesh_sql::mysql::ReadStatement;
+use mesh_sql::mysql::{MySql, ReadStatement};
 
 use super::{failed, params};
 use crate::cells::DriverCells;
@@ -20,7 +20,7 @@ pub(crate) async fn run(pool: &Arc<Pool>, plan: &Plan, export: Export) -> Result
     // The deadline of the request ends the export, which may take longer than a read.
     connection.execute("SET SESSION max_statement_time = 0").await.map_err(failed)?;
     let mut parts = ExportParts::new(plan, export);
-    let first = ReadStatement::from_plan(plan);
+    let first = ReadStatement::from_plan(plan, &MySql);
     if first.levels <= 1 {
         let values = params(plan, &first);
         let mut rows = connection.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
@@ -34,7 +34,7 @@ pub(crate) async fn run(pool: &Arc<Pool>, plan: &Plan, export: Export) -> Result
         }
     } else {
         while let Some(page) = parts.next_plan() {
-            let statement = ReadStatement::from_plan(&page);
+            let statement = ReadStatement::from_plan(&page, &MySql);
             let rows = connection.query(&statement.statement.sql, &params(&page, &statement)).await;
             parts.send::<DriverCells, _>(&page, &statement, rows.map_err(failed)?).await?;
         }

@@ -1,7 +1,7 @@
 //! Writes that the schema permits and the database would refuse.
 
 use mesh_schema::Schema;
-use mesh_sql::mysql;
+use mesh_sql::mysql::MySql;
 use mysql_async::Error;
 
 use crate::database::Database;
@@ -11,7 +11,7 @@ use crate::pool::connection::Connection;
 
 /// Returns notes about writes that the schema permits and the database would refuse.
 pub(crate) async fn refused_writes(database: &Database, schema: &Schema) -> Result<Vec<String>, BoxError> {
-    let probes = mysql::write_probes(schema);
+    let probes = mesh_sql::write_probes(schema, &MySql);
     if probes.is_empty() {
         return Ok(Vec::new());
     }

@@ -9,14 +9,14 @@ use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transa
 use mesh_plan::error::Rule;
 use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Value, WriteError};
-use mesh_sql::mysql::{self, Param, ReadStatement};
-use mesh_sql::{SetReference, Statement, Step};
+use mesh_sql::mysql::{MySql, Param, ReadStatement};
+use mesh_sql::{SetReference, Statement, find, references};
 use mysql_async::{Error, Row};
 
 use crate::cells::{DriverCells, LevelRows, NodeRowSource};
 use crate::pool::{Lease, Pool, PoolError};
 use crate::read;
-use crate::read::statement_cache::StatementCache;
+use crate::read::StatementCache;
 
 /// The servers of a database.
 #[derive(Clone)]
@@ -41,7 +41,7 @@ impl Engine for MySqlEngine {
 }
 
 impl Transaction for MySqlTransaction {
-    type Param = Param;
+    type Dialect = MySql;
     type Row = Row;
 
     async fn begin(&mut self) -> Result<(), Error> {
@@ -75,21 +75,8 @@ impl Transaction for MySqlTransaction {
         }
     }
 
-    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
-        mysql::write_steps(mutation)
-    }
-
-    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
-        mysql::create_many(mutations)
-    }
-
-    fn permitted(&self, subject: &GuardedEntity, ids: &[Key]) -> Option<Statement<Param>> {
-        mysql::permitted(subject, ids)
-    }
-
-    /// Statements run one after the other, each with the id that is known then.
-    fn is_id(_: &Param) -> bool {
-        false
+    fn dialect(&self) -> &MySql {
+        &MySql
     }
 
     fn key(row: &Row) -> Key {
@@ -97,7 +84,7 @@ impl Transaction for MySqlTransaction {
     }
 
     async fn lock(&mut self, subject: &GuardedEntity, id: &Key, _: bool) -> Result<bool, Error> {
-        Ok(self.query(&mysql::lock(subject, id), id).await?.count > 0)
+        Ok(self.query(&find(subject, id, true, &MySql), id).await?.count > 0)
     }
 
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
@@ -117,7 +104,7 @@ impl Transaction for MySqlTransaction {
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         let plan = plan.for_records(ids);
-        let read = ReadStatement::from_plan(&plan);
+        let read = ReadStatement::from_plan(&plan, &MySql);
         let fetched = self.fetch(&plan, &read).await?;
         let mut source = NodeRowSource::new(&fetched, &read.layout, plan.node());
         plan.shape_records(&mut source, ids).map_err(Failure::Final)
@@ -128,7 +115,7 @@ impl Transaction for MySqlTransaction {
         match failed {
             WriteError::Conflict { rule: Rule::Reference, fields, .. } if fields.is_empty() => {
                 let mut missing = Vec::new();
-                for SetReference { fields, statement } in mysql::references(mutation) {
+                for SetReference { fields, statement } in references(mutation, &MySql) {
                     // A field is not named if the check fails.
                     if self.query(&statement, &Key::default()).await.is_ok_and(|found| found.count == 0) {
                         missing.extend(fields);

@@ -5,7 +5,7 @@ use std::time::Instant;
 use mesh_backend::export::{ExportParts, PART};
 use mesh_plan::backend::Export;
 use mesh_plan::{Plan, ResolveError};
-use mesh_sql::postgres::{Features, ReadStatement};
+use mesh_sql::postgres::{Postgres, ReadStatement};
 
 use super::{failed, params};
 use crate::cells::BinaryCells;
@@ -15,7 +15,7 @@ use crate::pool::{Pool, PoolError};
 pub(crate) async fn run(
     pool: &Pool,
     plan: &Plan,
-    features: &Features,
+    dialect: &Postgres,
     deadline: Instant,
     export: Export,
 ) -> Result<u64, ResolveError> {
@@ -26,7 +26,7 @@ pub(crate) async fn run(
     let settings = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = ";
     link.execute(&format!("{settings}{left}")).await.map_err(failed)?;
     let mut parts = ExportParts::new(plan, export);
-    let first = ReadStatement::from_plan(plan, features);
+    let first = ReadStatement::from_plan(plan, dialect);
     if first.levels <= 1 {
         let values = params(plan, &first);
         let mut rows = link.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
@@ -40,7 +40,7 @@ pub(crate) async fn run(
         }
     } else {
         while let Some(page) = parts.next_plan() {
-            let statement = ReadStatement::from_plan(&page, features);
+            let statement = ReadStatement::from_plan(&page, dialect);
             let rows = link.query(&statement.statement.sql, &params(&page, &statement)).await;
             parts.send::<BinaryCells, _>(&page, &statement, rows.map_err(failed)?).await?;
         }

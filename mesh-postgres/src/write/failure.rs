@@ -3,7 +3,7 @@
 use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
 use mesh_plan::error::Rule;
 use mesh_plan::{Mutation, ResolveError, Value, WriteError};
-use mesh_sql::postgres::{self, Conversion, Features};
+use mesh_sql::postgres::{self, Conversion, Postgres};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
@@ -108,11 +108,11 @@ impl PostgresTransaction {
         error: &Error,
         failed: WriteError,
     ) -> WriteError {
-        let (link, features) = (&self.link, &self.engine.statements.features);
+        let (link, dialect) = (&self.link, &self.engine.statements.dialect);
         let subject = mutation.action().assigned(mutation.subject());
         match failed {
             WriteError::Value(_) => {
-                let refused = refused_columns(link, mutation, features).await;
+                let refused = refused_columns(link, mutation, dialect).await;
                 let named = error.as_db_error().and_then(|cause| column_of_value(cause, mutation));
                 let columns: Vec<&str> = refused.iter().map(String::as_str).chain(named).collect();
                 let unfit = subject.map(|subject| subject.unfit(mutation.action().values(), &columns));
@@ -121,7 +121,7 @@ impl PostgresTransaction {
             WriteError::Conflict { rule: Rule::Check, fields, .. }
                 if fields.is_empty() && error.as_db_error().is_some_and(|cause| cause.table().is_none()) =>
             {
-                let columns = refused_columns(link, mutation, features).await;
+                let columns = refused_columns(link, mutation, dialect).await;
                 let field = |column: &String| subject?.field_of_column(column).map(str::to_owned);
                 WriteError::conflict_of(Rule::Check, columns.iter().filter_map(field).collect())
             }
@@ -131,12 +131,12 @@ impl PostgresTransaction {
 }
 
 /// Returns the columns that cannot store the value that a write has for them.
-async fn refused_columns(link: &Connection, mutation: &Mutation, features: &Features) -> Vec<String> {
+async fn refused_columns(link: &Connection, mutation: &Mutation, dialect: &Postgres) -> Vec<String> {
     let mut columns = Vec::new();
     if link.end("ROLLBACK").await.is_err() {
         return columns;
     }
-    for Conversion { column, statement } in postgres::conversions(mutation, features) {
+    for Conversion { column, statement } in postgres::conversions(mutation, dialect) {
         // Each statement runs in a transaction, which has the settings of the session, and which an error ends.
         if link.begin().await.is_err() {
             break;

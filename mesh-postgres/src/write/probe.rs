@@ -1,7 +1,6 @@
 //! Writes that the schema permits and the database would refuse.
 
 use mesh_schema::Schema;
-use mesh_sql::postgres;
 
 use crate::database::Database;
 use crate::error::BoxError;
@@ -9,7 +8,7 @@ use crate::pool::connection::Connection;
 
 /// Returns notes about writes that the schema permits and the database would refuse.
 pub(crate) async fn refused_writes(database: &Database, schema: &Schema) -> Result<Vec<String>, BoxError> {
-    let probes = postgres::write_probes(schema, &database.statements.features);
+    let probes = mesh_sql::write_probes(schema, &database.statements.dialect);
     if probes.is_empty() {
         return Ok(Vec::new());
     }

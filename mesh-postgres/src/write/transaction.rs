@@ -8,8 +8,8 @@ use mesh_backend::sort_bound::SortBound;
 use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
 use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{BoxFuture, JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
-use mesh_sql::postgres::{self, Param, ReadStatement};
-use mesh_sql::{Statement, Step};
+use mesh_sql::postgres::{Param, Postgres, ReadStatement};
+use mesh_sql::{Statement, find, find_written};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
@@ -18,8 +18,8 @@ use crate::other_servers::OtherServers;
 use crate::pool::connection::Connection;
 use crate::pool::{Lease, Pool, PoolError, is_stale};
 use crate::read;
+use crate::read::StatementCache;
 use crate::read::sort_bound;
-use crate::read::statement_cache::StatementCache;
 use crate::sql::{self, TextParam};
 
 /// Returns whether row-level security of a table applies to the account.
@@ -52,7 +52,7 @@ impl Engine for PostgresEngine {
 }
 
 impl Transaction for PostgresTransaction {
-    type Param = Param;
+    type Dialect = Postgres;
     type Row = Row;
 
     const BATCH: usize = 16;
@@ -89,20 +89,8 @@ impl Transaction for PostgresTransaction {
         }
     }
 
-    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
-        postgres::write_steps(mutation, &self.engine.statements.features)
-    }
-
-    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
-        postgres::create_many(mutations, &self.engine.statements.features)
-    }
-
-    fn permitted(&self, subject: &GuardedEntity, ids: &[Key]) -> Option<Statement<Param>> {
-        postgres::permitted(subject, ids, &self.engine.statements.features)
-    }
-
-    fn is_id(param: &Param) -> bool {
-        param.is_id()
+    fn dialect(&self) -> &Postgres {
+        &self.engine.statements.dialect
     }
 
     fn key(row: &Row) -> Key {
@@ -110,8 +98,7 @@ impl Transaction for PostgresTransaction {
     }
 
     async fn lock(&mut self, subject: &GuardedEntity, id: &Key, is_first: bool) -> Result<bool, Error> {
-        let features = &self.engine.statements.features;
-        let [locking, plain] = [true, false].map(|locks| postgres::find(subject, id, locks, features));
+        let [locking, plain] = [true, false].map(|locks| find(subject, id, locks, self.dialect()));
         let mut found = self.query(&locking, id).await;
         // Nothing ran before, so nothing has to be repeated.
         if is_first && found.as_ref().is_err_and(cannot_lock) {
@@ -122,7 +109,7 @@ impl Transaction for PostgresTransaction {
     }
 
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
-        let plan = &*self.engine.statements.features.charset.known_plan(plan);
+        let plan = &*self.engine.statements.dialect.charset.known_plan(plan);
         let read = &*self.engine.statements.of_plan(plan);
         let fetched = self.fetch(plan, plan, read).await?;
         plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
@@ -134,7 +121,7 @@ impl Transaction for PostgresTransaction {
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         let all = plan.for_records(ids);
-        let read = ReadStatement::from_plan(&all, &self.engine.statements.features);
+        let read = ReadStatement::from_plan(&all, self.dialect());
         let fetched = self.fetch(plan, &all, &read).await?;
         let mut source = NodeRowSource::new(&fetched, &read.layout, all.node());
         all.shape_records(&mut source, ids).map_err(Failure::Final)
@@ -148,9 +135,7 @@ impl Transaction for PostgresTransaction {
     /// to look again.
     async fn is_skipped(&mut self, mutation: &Mutation) -> bool {
         let link = &self.link;
-        let Some(find) = postgres::find_written(mutation, &self.engine.statements.features) else {
-            return false;
-        };
+        let Some(find) = find_written(mutation, self.dialect()) else { return false };
         let find = async || {
             let params: Vec<_> = find.params.iter().map(|param| TextParam(param.for_write(&[]))).collect();
             link.query_once(&find.sql, &params).await.is_ok_and(|rows| !rows.is_empty())
@@ -159,10 +144,8 @@ impl Transaction for PostgresTransaction {
             return false;
         }
         // Policies may hide the record from the statement alone. Then it does not exist for this write.
-        let table = sql::table(&sql::qualified(
-            mutation.written_table(),
-            self.engine.statements.features.default_schema.as_ref(),
-        ));
+        let default_schema = self.dialect().default_schema.as_ref();
+        let table = sql::table(&sql::qualified(mutation.written_table(), default_schema));
         let hides = link.query_once(HIDES_ROWS, &[TextParam::text(&table)]).await;
         hides.is_ok_and(|rows| rows.first().is_some_and(|row| !row.get::<_, bool>(0)))
     }

@@ -4,8 +4,8 @@ use mesh_backend::transaction::{Fault, Violation};
 use mesh_plan::error::Rule;
 use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{Mutation, WriteError};
-use mesh_sql::sqlite::{self, Param};
-use mesh_sql::{SetReference, Statement, text};
+use mesh_sql::sqlite::{Param, Sqlite};
+use mesh_sql::{SetReference, Statement, references, text};
 use rusqlite::{Connection, Error, ErrorCode, ffi};
 
 use crate::cells::bind;
@@ -88,7 +88,7 @@ pub(super) fn missing_references(mutation: &Mutation, connection: &Connection) -
         bind(&mut prepared, statement.params.iter().map(Param::value))?;
         Ok(prepared.raw_query().next()?.is_some())
     };
-    let references = sqlite::references(mutation).into_iter();
+    let references = references(mutation, &Sqlite::PLAIN).into_iter();
     // A field is not named if the check fails.
     let missing = references.filter(|SetReference { statement, .. }| matches!(exists(statement), Ok(false)));
     missing.flat_map(|reference| reference.fields).collect()

@@ -6,8 +6,8 @@ use mesh_plan::backend::{ScriptError, ScriptStep, StepResult};
 use mesh_plan::error::Rule;
 use mesh_plan::mutation::{Action, GuardedEntity};
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
-use mesh_sql::sqlite::{self, Param};
-use mesh_sql::{Statement, Step};
+use mesh_sql::sqlite::{Param, Sqlite};
+use mesh_sql::{Statement, WriteStep, find, find_written};
 use rusqlite::{Error, ErrorCode, ffi};
 
 use super::connection::WriteConnection;
@@ -41,7 +41,7 @@ impl Errors for WriteConnection {
 }
 
 impl Transaction for WriteConnection {
-    type Param = Param;
+    type Dialect = Sqlite;
     type Row = Key;
 
     async fn begin(&mut self) -> Result<(), Error> {
@@ -75,22 +75,19 @@ impl Transaction for WriteConnection {
         }
     }
 
-    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+    fn dialect(&self) -> &Sqlite {
+        &Sqlite::PLAIN
+    }
+
+    fn write_steps(&self, mutation: &Mutation) -> Vec<WriteStep<Param>> {
         let is_table = || self.reader.connection.table_exists(None, &*mutation.subject().table().name);
         let may_update = matches!(mutation.action(), Action::Update { .. } | Action::Merge { .. });
-        sqlite::write_steps(mutation, may_update && is_table().unwrap_or(false))
+        let counts_updated = may_update && is_table().unwrap_or(false);
+        mesh_sql::write_steps(mutation, &Sqlite { counts_updated })
     }
 
     fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
-        sqlite::create_many(mutations).filter(|_| self.creates_many)
-    }
-
-    fn permitted(&self, subject: &GuardedEntity, ids: &[Key]) -> Option<Statement<Param>> {
-        sqlite::permitted(subject, ids)
-    }
-
-    fn is_id(param: &Param) -> bool {
-        matches!(param, Param::Id(..))
+        if self.creates_many { mesh_sql::create_many(mutations, &Sqlite::PLAIN) } else { None }
     }
 
     fn key(row: &Key) -> Key {
@@ -99,7 +96,7 @@ impl Transaction for WriteConnection {
 
     /// No other connection writes during the transaction, so a lock is only a check.
     async fn lock(&mut self, subject: &GuardedEntity, id: &Key, _: bool) -> Result<bool, Error> {
-        Ok(self.run_statement(&sqlite::find(subject, id), id)?.count > 0)
+        Ok(self.run_statement(&find(subject, id, false, self.dialect()), id)?.count > 0)
     }
 
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
@@ -122,7 +119,7 @@ impl Transaction for WriteConnection {
     }
 
     async fn is_skipped(&mut self, mutation: &Mutation) -> bool {
-        let Some(find) = sqlite::find_written(mutation) else { return false };
+        let Some(find) = find_written(mutation, self.dialect()) else { return false };
         self.run_statement(&find, &Key::default()).is_ok_and(|ran| ran.count > 0)
     }
 }
