@@ -327,10 +327,10 @@ impl Config {
         (self.limits.requests / 30).max(1)
     }
 
-    /// Returns the time that a request waits for a connection to the database: a short part of its time limit, so that
-    /// most of it is left for the database, and clients can try again early.
+    /// Returns the time that a request waits for a connection to the database: a part of its time limit, so that some of it
+    /// is left for the database, and clients can try again early.
     pub(crate) fn connection_wait(&self) -> Duration {
-        self.request_timeout / 5
+        mesh_postgres::Settings::default().wait.min(self.request_timeout / 2)
     }
 
     /// Returns the limits of requests.

@@ -272,7 +272,7 @@ fn limits_that_follow_from_others() {
     assert_eq!(derived(Config::default()), (16, 2 * SECOND));
     assert_eq!(
         derived(config("limits.requests = 1\nrequest_timeout = '1s'")),
-        (1, Duration::from_millis(200))
+        (1, Duration::from_millis(500))
     );
 }
 
