@@ -66,7 +66,7 @@ impl Backend for Database {
     fn create_api_keys_table<'a>(&'a self, table: &'a str) -> Opening<'a, ()> {
         self.opening(async move {
             let mut connection = self.writes.take(false).await?;
-            Ok(connection.execute(&api_keys::create_table(table)).await.map_err(PoolError::Failed)?)
+            Ok(connection.execute(&api_keys::create_table(table)).await?)
         })
     }
 
@@ -81,7 +81,7 @@ impl Backend for Database {
     fn ping(&self) -> Opening<'_, ()> {
         self.opening(async {
             match self.pool.take(false).await {
-                Ok(mut connection) => Ok(connection.execute("DO 1").await.map_err(PoolError::Failed)?),
+                Ok(mut connection) => Ok(connection.execute("DO 1").await?),
                 Err(PoolError::Exhausted) => Ok(()),
                 Err(error) => Err(error.into()),
             }

@@ -12,7 +12,8 @@ use std::time::Duration;
 use mesh_plan::{Change, Changes};
 
 use crate::cells::{integer, text};
-use crate::pool::{Pool, PoolError};
+use crate::error::BoxError;
+use crate::pool::Pool;
 use crate::state::layout;
 
 /// The interval at which the times are polled.
@@ -68,7 +69,7 @@ fn has_changed(last: &Times, times: &Times) -> bool {
             .any(|(table, time)| last.tables.get(table) != Some(time) || (*time >= last.read_at && *time > 0))
 }
 
-async fn times(pool: &Arc<Pool>) -> Result<Times, PoolError> {
+async fn times(pool: &Pool) -> Result<Times, BoxError> {
     let mut connection = pool.take(false).await?;
     let mut times = Times::default();
     for row in connection.query(TIMES, &[]).await? {

@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
 use mesh_backend::backend::Backend as _;
+use mesh_backend::pool::Purpose;
 use mesh_backend::sort_bound::SortBound;
 use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, box_in_place};
 use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
 use mysql_async::prelude::Queryable as _;
 
 use crate::error::{BoxError, OpenError, without_password};
+use crate::pool::Pool;
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::{Pool, PoolError, Purpose};
 use crate::read::statement_cache::StatementCache;
 use crate::settings::{DEFAULT_TIMEOUT, Settings};
 use crate::{catalog, read};
@@ -82,7 +83,7 @@ impl Database {
             let (catalog, notes) = catalog::read(&mut connection, times).await?;
             Ok(Contents { catalog, notes })
         };
-        reading.await.map_err(|error: PoolError| self.open_error(error))
+        reading.await.map_err(|error: BoxError| self.open_error(error))
     }
 
     async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {

@@ -3,49 +3,20 @@
 pub(crate) mod export;
 pub(crate) mod statement_cache;
 
-use std::sync::Arc;
-
 use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::has_sums;
 use mesh_plan::{JsonBody, Plan, ResolveError, Value};
 use mesh_sql::mysql::{self, ReadStatement};
-use mysql_async::{Error, Row};
+use mysql_async::Row;
 
 use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::connection::Connection;
 use crate::pool::{Pool, PoolError, code, is_one_of};
 
-/// Errors of statements that may succeed later. The reply of a write loses a deadlock if another server of the cluster commits.
-const PASSING: &[u16] = &[code::TOO_MANY_CONNECTIONS, code::LOCK_WAIT_TIMEOUT, code::DEADLOCK];
-
-impl From<PoolError> for ResolveError {
-    fn from(error: PoolError) -> Self {
-        if error.is_unreachable() {
-            tracing::warn!("the database cannot be reached: {error}");
-            return Self::Busy;
-        }
-        let cause = match &error {
-            PoolError::Failed(cause) => cause,
-            PoolError::Exceeded(exceeded) => return (*exceeded).into(),
-            _ => return Self::Busy,
-        };
-        match cause {
-            cause if is_timeout(cause) => Self::TimedOut,
-            cause if is_one_of(cause, PASSING) => Self::Busy,
-            _ => Self::new(error),
-        }
-    }
-}
-
-/// Returns whether the database has ended a statement.
-fn is_timeout(error: &Error) -> bool {
-    is_one_of(error, &[code::INTERRUPTED, code::STATEMENT_TIMEOUT])
-}
-
 /// Reads a plan with one statement, so all rows belong to one snapshot.
 pub(crate) async fn run(
-    pool: &Arc<Pool>,
+    pool: &Pool,
     plan: &Plan,
     statements: &StatementCache,
 ) -> Result<JsonBody, ResolveError> {
@@ -79,7 +50,7 @@ pub(crate) async fn explain(
     statement: &ReadStatement,
 ) -> Result<Vec<Row>, PoolError> {
     let sql = mysql::explain(&statement.statement);
-    Ok(connection.query(&sql, &params(plan, statement)).await?)
+    connection.query(&sql, &params(plan, statement)).await.map_err(PoolError::Failed)
 }
 
 /// Returns a query plan as text, one line for each step.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mesh_backend::pool::RowBudget;
+use mesh_backend::pool::{Connection as _, RowBudget};
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::tables::{Cells, TableError, Tables};
 use mesh_backend::transaction::{Failure, Ran};
@@ -12,7 +12,6 @@ use mysql_async::Error;
 use crate::cells::DriverCells;
 use crate::database::Database;
 use crate::pool::{Pool, PoolError};
-use crate::write::retry;
 
 /// The tables of a database.
 pub(crate) struct ServerTables {
@@ -38,7 +37,7 @@ impl Tables for ServerTables {
         params: &'a [Value],
     ) -> BoxFuture<'a, Result<Vec<Cells>, TableError>> {
         Box::pin(async move {
-            let rows = self.reads.run(sql, params, RowBudget::UNLIMITED).await.map_err(table_error)?;
+            let rows = self.reads.run(sql, params, RowBudget::UNLIMITED).await?;
             Ok(rows.iter().map(DriverCells::values).collect())
         })
     }
@@ -49,8 +48,7 @@ impl Tables for ServerTables {
         fresh: bool,
     ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, Failure<TableError>>> {
         Box::pin(async move {
-            let taken = self.writes.take(fresh).await;
-            let mut connection = taken.map_err(|error| Failure::Final(table_error(error)))?;
+            let mut connection = self.writes.take(fresh).await.map_err(TableError::from)?;
             let running = async {
                 connection.begin("START TRANSACTION").await?;
                 let mut all = Vec::new();
@@ -66,14 +64,7 @@ impl Tables for ServerTables {
                 // If this fails, the connection is closed with its transaction.
                 let _ = connection.end("ROLLBACK").await;
             }
-            ran.map_err(|error| retry(&error).failure(table_error(PoolError::Failed(error))))
+            ran.map_err(|error| PoolError::Failed(error).failure(TableError::from))
         })
-    }
-}
-
-fn table_error(error: PoolError) -> TableError {
-    match matches!(error, PoolError::Exhausted) || error.is_unreachable() {
-        true => TableError::Unavailable(error.into()),
-        false => TableError::Failed(error.into()),
     }
 }

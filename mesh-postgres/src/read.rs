@@ -17,30 +17,6 @@ use crate::pool::connection::Connection;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
 
-impl From<PoolError> for ResolveError {
-    fn from(error: PoolError) -> Self {
-        if error.is_unreachable() {
-            tracing::warn!("the database cannot be reached: {error}");
-            return Self::Busy;
-        }
-        let cause = match &error {
-            PoolError::Failed(cause) => cause,
-            PoolError::Exceeded(exceeded) => return (*exceeded).into(),
-            _ => return Self::Busy,
-        };
-        match cause.code() {
-            Some(&SqlState::QUERY_CANCELED) => Self::TimedOut,
-            // A statement that has lost against a concurrent transaction may succeed later.
-            Some(
-                &SqlState::TOO_MANY_CONNECTIONS
-                | &SqlState::T_R_SERIALIZATION_FAILURE
-                | &SqlState::T_R_DEADLOCK_DETECTED,
-            ) => Self::Busy,
-            _ => Self::new(error),
-        }
-    }
-}
-
 /// Reads a plan with one statement, so all rows belong to one snapshot.
 ///
 /// # Errors
@@ -92,6 +68,6 @@ pub(crate) async fn query_plan(
     statement: &ReadStatement,
 ) -> Result<Vec<String>, PoolError> {
     let sql = postgres::explain(&statement.statement);
-    let rows = link.query_once(&sql, &params(plan, statement)).await?;
+    let rows = link.query_once(&sql, &params(plan, statement)).await.map_err(PoolError::Failed)?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }

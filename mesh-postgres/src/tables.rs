@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::tables::{Cells, TableError, Tables};
-use mesh_backend::transaction::{Failure, Ran, Retry};
+use mesh_backend::transaction::{Failure, Ran};
 use mesh_plan::{BoxFuture, Value};
 use mesh_sql::postgres;
 use tokio_postgres::Row;
@@ -14,7 +14,6 @@ use crate::cells::BinaryCells;
 use crate::database::Database;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
-use crate::write::retry;
 
 /// The tables of the primary.
 pub(crate) struct PrimaryTables {
@@ -47,7 +46,7 @@ impl Tables for PrimaryTables {
                 self.reads.read(sql, &params, RowBudget::UNLIMITED),
             )
             .await;
-            let rows = run.unwrap_or(Err(PoolError::TimedOut)).map_err(table_error)?;
+            let rows = run.unwrap_or(Err(PoolError::TimedOut))?;
             Ok(rows.iter().map(BinaryCells::values).collect())
         })
     }
@@ -68,14 +67,12 @@ impl Tables for PrimaryTables {
                     let _ = link.end("ROLLBACK").await;
                     return Err(PoolError::Failed(error));
                 }
-                link.end("COMMIT").await?;
+                link.end("COMMIT").await.map_err(PoolError::Failed)?;
                 Ok(all)
             };
             let ran = tokio::time::timeout(self.writes.statement_timeout(), running).await;
-            let all = ran.unwrap_or(Err(PoolError::TimedOut)).map_err(|error| {
-                let retry = if let PoolError::Failed(error) = &error { retry(error) } else { Retry::Never };
-                retry.failure(table_error(error))
-            })?;
+            let all = ran.unwrap_or(Err(PoolError::TimedOut));
+            let all = all.map_err(|error| error.failure(TableError::from))?;
             let ran = |rows: &Vec<Row>| Ran {
                 rows: rows.iter().map(BinaryCells::values).collect(),
                 count: rows.len() as u64,
@@ -87,11 +84,4 @@ impl Tables for PrimaryTables {
 
 fn texts(params: &[Value]) -> Vec<TextParam<'static>> {
     params.iter().map(|param| TextParam(postgres::text(param).map(Into::into))).collect()
-}
-
-fn table_error(error: PoolError) -> TableError {
-    match matches!(error, PoolError::Exhausted) || error.is_unreachable() {
-        true => TableError::Unavailable(error.into()),
-        false => TableError::Failed(error.into()),
-    }
 }

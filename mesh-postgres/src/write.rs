@@ -10,7 +10,6 @@ use std::sync::Arc;
 use mesh_backend::transaction::End;
 
 use crate::database::Database;
-pub(crate) use failure::retry;
 use transaction::PostgresEngine;
 
 /// Writes to a PostgreSQL database. Cheap to clone; clones share connections.

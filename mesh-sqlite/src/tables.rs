@@ -77,7 +77,7 @@ impl Tables for FileTables {
             change.commit()?;
             Ok(all)
         });
-        Box::pin(async { running.await.map_err(Failure::Final) })
+        Box::pin(async { Ok(running.await?) })
     }
 }
 

@@ -5,27 +5,12 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::runtime::{Handle, Id};
+use tokio::runtime::Handle;
 
-/// A connection that may be idle.
-pub trait IdleConnection: Send + 'static {
-    /// Returns the runtime that opened it.
-    fn runtime(&self) -> Id;
-
-    /// Returns whether that runtime has ended, after which the connection cannot be used.
-    fn has_outlived_runtime(&mut self) -> bool {
-        false
-    }
-}
-
-impl<C: IdleConnection + Sync> IdleConnection for Arc<C> {
-    fn runtime(&self) -> Id {
-        self.as_ref().runtime()
-    }
-}
+use super::connection::Connection;
 
 /// The idle connections of a pool.
-pub struct IdleConnections<C> {
+pub(super) struct IdleConnections<C> {
     timeout: Duration,
     /// The connections, each with the time since which it is idle. The one used last is at the end.
     connections: Mutex<Vec<(C, Instant)>>,
@@ -33,30 +18,30 @@ pub struct IdleConnections<C> {
     is_swept: AtomicBool,
 }
 
-impl<C: IdleConnection> IdleConnections<C> {
+impl<C: Connection> IdleConnections<C> {
     /// Creates an empty list, whose connections are closed after this time.
-    pub fn new(timeout: Duration) -> Arc<Self> {
+    pub(super) fn new(timeout: Duration) -> Arc<Self> {
         Arc::new(Self { timeout, connections: Mutex::default(), is_swept: AtomicBool::new(false) })
     }
 
     /// Returns the number of connections.
-    pub fn count(&self) -> usize {
+    pub(super) fn count(&self) -> usize {
         self.connections.lock().len()
     }
 
     /// Takes the connection that was used last, preferably one of the current runtime: messages of a connection of
     /// another runtime wake two threads.
-    pub fn take(&self) -> Option<C> {
+    pub(super) fn take(&self) -> Option<C> {
         let runtime = Handle::current().id();
         let mut connections = self.connections.lock();
-        connections.retain_mut(|(connection, _)| !connection.has_outlived_runtime());
+        connections.retain_mut(|(connection, _)| connection.is_open());
         let last = connections.len().checked_sub(1)?;
         let index = connections.iter().rposition(|(connection, _)| connection.runtime() == runtime);
         Some(connections.remove(index.unwrap_or(last)).0)
     }
 
     /// Adds a connection.
-    pub fn add(self: &Arc<Self>, connection: C) {
+    pub(super) fn add(self: &Arc<Self>, connection: C) {
         self.connections.lock().push((connection, Instant::now()));
         if let Ok(runtime) = Handle::try_current()
             && !self.is_swept.swap(true, Ordering::Relaxed)

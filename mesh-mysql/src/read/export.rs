@@ -1,7 +1,5 @@
 //! Exports. `SPEC §16`
 
-use std::sync::Arc;
-
 use mesh_backend::export::{ExportParts, PART};
 use mesh_plan::{Export, Plan, ResolveError};
 use mesh_sql::mysql::ReadStatement;
@@ -11,7 +9,7 @@ use crate::cells::DriverCells;
 use crate::pool::{Pool, PoolError};
 
 /// Exports a plan in one transaction, so that all rows belong to one snapshot, on a connection outside of the pool.
-pub(crate) async fn run(pool: &Arc<Pool>, plan: &Plan, export: Export) -> Result<u64, ResolveError> {
+pub(crate) async fn run(pool: &Pool, plan: &Plan, export: Export) -> Result<u64, ResolveError> {
     let mut connection = pool.take_extra().await?;
     let failed = |error| failed(PoolError::Failed(error), plan);
     connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.map_err(failed)?;
