@@ -19,7 +19,7 @@ pub use fault::{Fault, Violation};
 pub use script::run as run_script;
 pub use writer::Writer;
 
-/// The time limit of a transaction without a deadline, and of the wait for the answer to COMMIT.
+/// The time limit of reads and transactions without a deadline, and of the wait for the answer to COMMIT.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum delay before the second attempt.
 const PAUSE: Duration = Duration::from_millis(4);

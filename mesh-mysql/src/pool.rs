@@ -3,7 +3,6 @@
 pub(crate) mod connect_url;
 pub(crate) mod connection;
 pub(crate) mod hosts;
-mod row_size;
 pub(crate) mod statements;
 
 use std::sync::Arc;
@@ -83,6 +82,7 @@ pub(crate) fn kind(error: &Error) -> ErrorKind {
         // if another server of the cluster commits.
         code::LOCK_WAIT_TIMEOUT | code::DEADLOCK => ErrorKind::Blocked,
         code::INTERRUPTED | code::STATEMENT_TIMEOUT => ErrorKind::TimedOut,
+        code::OUT_OF_RANGE => ErrorKind::OutOfRange,
         _ => ErrorKind::Other,
     }
 }
@@ -140,17 +140,8 @@ impl Pool {
         budget: RowBudget,
     ) -> Result<Vec<Row>, PoolError> {
         let _planning = self.planning_permit(sql).await?;
-        let mut fresh = false;
-        loop {
-            let mut lease = self.take(fresh).await?;
-            match lease.run(sql, params, budget).await {
-                Err(error) if !fresh && error.may_be_repeated() => {
-                    tracing::debug!("running a statement again on a new connection: {error}");
-                    fresh = true;
-                }
-                ran => return ran.map(|ran| ran.rows),
-            }
-        }
+        let run = |mut lease: Lease| async move { lease.run(sql, params, budget).await };
+        Ok(self.slots.run(self, run).await?.rows)
     }
 
     /// Takes a connection ([`Slots::take`]).

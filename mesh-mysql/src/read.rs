@@ -4,7 +4,6 @@ pub(crate) mod export;
 pub(crate) mod statement_cache;
 
 use mesh_backend::pool::RowBudget;
-use mesh_backend::rows::has_sums;
 use mesh_plan::{JsonBody, Plan, ResolveError, Value};
 use mesh_sql::mysql::{self, ReadStatement};
 use mysql_async::Row;
@@ -12,7 +11,7 @@ use mysql_async::Row;
 use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::connection::Connection;
-use crate::pool::{Pool, PoolError, code, is_one_of};
+use crate::pool::{Pool, PoolError};
 
 /// Reads a plan with one statement, so all rows belong to one snapshot.
 pub(crate) async fn run(
@@ -23,24 +22,13 @@ pub(crate) async fn run(
     let read = statements.of_plan(plan);
     let (params, budget) = (params(plan, &read), RowBudget::of_plan(plan));
     let rows = pool.run(&read.statement.sql, &params, budget).await;
-    let fetched = LevelRows::new(rows.map_err(|error| failed(error, plan))?, read.levels);
+    let fetched = LevelRows::new(rows.map_err(|error| error.of_read(plan))?, read.levels);
     plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)
 }
 
 /// Returns the parameters of a plan's statement.
 pub(crate) fn params(plan: &Plan, statement: &ReadStatement) -> Vec<Value> {
     statement.statement.params.iter().map(|param| param.value_for_read(plan).into_owned()).collect()
-}
-
-/// Converts the error of a plan's statement.
-pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
-    match &error {
-        // If the statement has sums, a number out of range is a sum.
-        PoolError::Failed(cause) if is_one_of(cause, &[code::OUT_OF_RANGE]) && has_sums(plan) => {
-            ResolveError::SumOverflow
-        }
-        _ => error.into(),
-    }
 }
 
 /// Returns the rows of the query plan of a plan's statement.

@@ -1,7 +1,5 @@
 //! Accounts in a table of the served database.
 
-pub(crate) mod api_keys;
-
 use mesh_backend::accounts::{Accounts, column};
 use mesh_integrity::UsersTable;
 use mesh_schema::TableName;
@@ -24,7 +22,7 @@ pub(crate) async fn open(database: &Database, users: &UsersTable) -> Result<Acco
     let template = format!("$1 OPERATOR({}.=) $2", sql::identifier(&operators).replace('$', "$$"));
     // The column is also compared without a cast, so that its index can be used.
     let is_login = Expr::cust_with_exprs(template, [login(), param()]).and(text(login()).eq(text(param())));
-    let (tables, table) = (database.tables(), sql::table_ref(&table));
+    let (tables, table) = (database.pool.clone(), sql::table_ref(&table));
     let accounts = Accounts::new::<PostgresQueryBuilder>(tables, users, table, text, (is_login, 1));
     Ok(accounts.check(users).await?)
 }

@@ -17,6 +17,7 @@ use mesh_plan::backend::Usage;
 use tokio_postgres::Row;
 
 use self::connect_url::ConnectUrl;
+pub(crate) use self::connection::PoolError;
 use self::connection::{Connection, ConnectionWithNotifications};
 use self::hosts::Hosts;
 use self::shared::{LOCK_TIMEOUT, STATEMENT_TIMEOUT, SharedConnections};
@@ -40,8 +41,6 @@ const SESSION: [(&str, &str); 10] = [
     ("xmloption", "content"),
 ];
 
-/// The reason why a statement has no result.
-pub(crate) type PoolError = mesh_backend::pool::PoolError<Connection>;
 /// The right to use a connection.
 pub(crate) type Lease = mesh_backend::pool::Lease<Connection>;
 
@@ -144,25 +143,9 @@ impl Pool {
     ) -> Result<Vec<Row>, PoolError> {
         match self.shared.read(sql, params, budget).await {
             Some(rows) => rows.map_err(PoolError::Failed),
-            None => Box::pin(self.run_within(sql, params, budget)).await,
-        }
-    }
-
-    async fn run_within(
-        &self,
-        sql: &str,
-        params: &[TextParam<'_>],
-        budget: RowBudget,
-    ) -> Result<Vec<Row>, PoolError> {
-        let mut fresh = false;
-        loop {
-            let lease = self.take(fresh).await?;
-            match lease.query_in_transaction(sql, params, budget).await {
-                Err(error) if !fresh && error.may_be_repeated() => {
-                    tracing::debug!("running a statement again on a new connection: {error}");
-                    fresh = true;
-                }
-                rows => return rows,
+            None => {
+                let run = |lease: Lease| async move { lease.query_in_transaction(sql, params, budget).await };
+                Box::pin(self.slots.run(self, run)).await
             }
         }
     }

@@ -5,11 +5,9 @@ pub(crate) mod sort_bound;
 pub(crate) mod statement_cache;
 
 use mesh_backend::pool::RowBudget;
-use mesh_backend::rows::has_sums;
 use mesh_plan::{JsonBody, Plan, ResolveError};
 use mesh_sql::postgres::{self, ReadStatement};
 use tokio_postgres::Row;
-use tokio_postgres::error::SqlState;
 
 use self::statement_cache::StatementCache;
 use crate::cells::{LevelRows, NodeRowSource};
@@ -44,21 +42,8 @@ fn shape(
     statement: &ReadStatement,
     rows: Result<Vec<Row>, PoolError>,
 ) -> Result<JsonBody, ResolveError> {
-    let fetched = LevelRows::new(rows.map_err(|error| failed(error, plan))?, statement.levels);
+    let fetched = LevelRows::new(rows.map_err(|error| error.of_read(plan))?, statement.levels);
     plan.shape(&mut NodeRowSource::new(&fetched, &statement.layout, plan.node()), 0)
-}
-
-/// Converts the error of a plan's statement.
-pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
-    match &error {
-        // If the statement has sums, a number out of range is a sum.
-        PoolError::Failed(cause)
-            if cause.code() == Some(&SqlState::NUMERIC_VALUE_OUT_OF_RANGE) && has_sums(plan) =>
-        {
-            ResolveError::SumOverflow
-        }
-        _ => error.into(),
-    }
 }
 
 /// Returns the query plan of a plan's statement, one line for each step.

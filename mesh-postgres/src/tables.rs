@@ -1,7 +1,6 @@
 //! Statements on tables that Mesh uses itself, on the primary.
 
-use std::sync::Arc;
-
+use mesh_backend::own_table::{ApiKeyDialect, ColumnTypes, TableDialect};
 use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::tables::{Cells, TableError, Tables};
@@ -11,29 +10,32 @@ use mesh_sql::postgres;
 use tokio_postgres::Row;
 
 use crate::cells::BinaryCells;
-use crate::database::Database;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
 
-/// The tables of the primary.
-pub(crate) struct PrimaryTables {
-    reads: Arc<Pool>,
-    writes: Arc<Pool>,
-}
-
-impl Database {
-    pub(crate) fn tables(&self) -> PrimaryTables {
-        PrimaryTables { reads: Arc::clone(&self.pool), writes: Arc::clone(&self.writes) }
-    }
-
-    /// Returns the tables for idempotent statements that write.
-    pub(crate) fn writable_tables(&self) -> PrimaryTables {
-        PrimaryTables { reads: Arc::clone(&self.writes), writes: Arc::clone(&self.writes) }
-    }
-}
+/// The SQL for tables that Mesh uses itself.
+pub(crate) const DIALECT: TableDialect = TableDialect {
+    is_same: |column, name| column == name,
+    api_keys: ApiKeyDialect {
+        types: Some(ColumnTypes {
+            texts: &["text", "varchar", "bpchar"],
+            bytes: &["bytea"],
+            times: &["timestamptz", "timestamp", "date"],
+            hash: "text or bytea",
+            expires: "timestamptz, timestamp or date",
+        }),
+        new_types: ["text", "timestamptz"],
+        // A date is the start of its day in UTC.
+        selected: "hash, CAST(owner AS text), CAST(role AS text), CAST(EXTRACT(EPOCH FROM expires) AS double precision)",
+        equals: "OPERATOR(pg_catalog.=)",
+        params: ["$1", "$2", "$3", "$4"],
+    },
+    audit_types: ["timestamptz", "text", "jsonb"],
+    audit_params: ["$1::timestamptz", "$2", "$3::jsonb"],
+};
 
 /// Runs statements within their time limit, which the database cannot enforce on a lost connection.
-impl Tables for PrimaryTables {
+impl Tables for Pool {
     fn read<'a>(
         &'a self,
         sql: &'a str,
@@ -42,8 +44,8 @@ impl Tables for PrimaryTables {
         Box::pin(async move {
             let params = texts(params);
             let run = tokio::time::timeout(
-                self.reads.statement_timeout(),
-                self.reads.read(sql, &params, RowBudget::UNLIMITED),
+                self.statement_timeout(),
+                Self::read(self, sql, &params, RowBudget::UNLIMITED),
             )
             .await;
             let rows = run.unwrap_or(Err(PoolError::TimedOut))?;
@@ -60,7 +62,7 @@ impl Tables for PrimaryTables {
             let running = async {
                 let statements: Vec<_> =
                     statements.iter().map(|(sql, params)| (*sql, texts(params))).collect();
-                let link = self.writes.take(fresh).await?;
+                let link = self.take(fresh).await?;
                 let (all, error) = link.query_all(link.begin(), &statements).await;
                 if let Some(error) = error {
                     // If this fails, the connection is closed with its transaction.
@@ -70,7 +72,7 @@ impl Tables for PrimaryTables {
                 link.end("COMMIT").await.map_err(PoolError::Failed)?;
                 Ok(all)
             };
-            let ran = tokio::time::timeout(self.writes.statement_timeout(), running).await;
+            let ran = tokio::time::timeout(self.statement_timeout(), running).await;
             let all = ran.unwrap_or(Err(PoolError::TimedOut));
             let all = all.map_err(|error| error.failure(TableError::from))?;
             let ran = |rows: &Vec<Row>| Ran {

@@ -26,6 +26,9 @@ pub trait Connection: Send + 'static {
     /// Ends the running statement.
     fn end_statement(&self) -> impl Future<Output = Result<(), Self::Error>> + Send;
 
+    /// Returns the reason why the database refuses a statement without parameters, which is not run; `None` if it does not.
+    fn refusal(&mut self, sql: &str) -> impl Future<Output = Result<Option<String>, Self::Error>> + Send;
+
     /// Returns the kind of an error.
     fn kind(error: &Self::Error) -> ErrorKind;
 
@@ -53,6 +56,8 @@ pub enum ErrorKind {
     Blocked,
     /// The statement has taken too long.
     TimedOut,
+    /// A number is out of range.
+    OutOfRange,
     /// Any other error.
     Other,
 }

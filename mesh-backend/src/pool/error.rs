@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mesh_plan::ResolveError;
+use mesh_plan::{Plan, ResolveError};
 
 use super::connection::{Connection, ErrorKind};
 use super::row_budget::BudgetExceeded;
 use crate::error::with_causes;
+use crate::rows::has_sums;
 use crate::tables::TableError;
 use crate::transaction::{Failure, Retry};
 
@@ -52,6 +53,17 @@ impl<C: Connection> PoolError<C> {
     /// Returns whether an idempotent statement may succeed if it is repeated on a new connection.
     pub fn may_be_repeated(&self) -> bool {
         matches!(self, Self::Failed(error) if matches!(C::kind(error), ErrorKind::Stale | ErrorKind::Blocked))
+    }
+
+    /// Converts the error of the statement of a plan.
+    pub fn of_read(self, plan: &Plan) -> ResolveError {
+        match &self {
+            // If the statement has sums, a number out of range is a sum.
+            Self::Failed(cause) if C::kind(cause) == ErrorKind::OutOfRange && has_sums(plan) => {
+                ResolveError::SumOverflow
+            }
+            _ => self.into(),
+        }
     }
 
     /// Returns the failure of a transaction with an error that is made from this one.

@@ -83,6 +83,24 @@ impl<C: Connection> Slots<C> {
         Ok(Lease::new(connection, &self.idle, Some(slot)))
     }
 
+    /// Runs an idempotent statement, and repeats it on a new connection if the first one is broken.
+    ///
+    /// # Errors
+    /// No connection can be used, or the statement failed.
+    pub async fn run<T, F: Future<Output = Result<T, PoolError<C>>>>(
+        &self,
+        servers: &impl Servers<Connection = C>,
+        run: impl Fn(Lease<C>) -> F,
+    ) -> Result<T, PoolError<C>> {
+        match run(self.take(servers, false).await?).await {
+            Err(error) if error.may_be_repeated() => {
+                tracing::debug!("running a statement again on a new connection: {error}");
+                run(self.take(servers, true).await?).await
+            }
+            result => result,
+        }
+    }
+
     /// Opens a connection that needs no slot, for work whose duration depends on a client.
     ///
     /// # Errors

@@ -10,7 +10,6 @@ use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::oneshot::{self, Receiver};
 
 use super::hosts::Hosts;
-use super::row_size::row_size;
 use super::statements::Statements;
 use super::{PoolError, code, is_one_of, kind};
 
@@ -44,17 +43,6 @@ impl Connection {
     pub(crate) async fn execute(&mut self, sql: &str) -> Result<(), Error> {
         self.is_running = true;
         let result = self.conn.query_drop(sql).await;
-        self.record_result(result)
-    }
-
-    /// Prepares a statement without running or keeping it.
-    pub(crate) async fn prepare(&mut self, sql: &str) -> Result<(), Error> {
-        self.is_running = true;
-        let preparing = async {
-            let statement = self.conn.prep(sql).await?;
-            self.conn.close(statement).await
-        };
-        let result = preparing.await;
         self.record_result(result)
     }
 
@@ -163,6 +151,21 @@ impl pool::Connection for Connection {
         other.disconnect().await
     }
 
+    /// The database decides when it prepares a statement.
+    async fn refusal(&mut self, sql: &str) -> Result<Option<String>, Error> {
+        self.is_running = true;
+        let preparing = async {
+            let statement = self.conn.prep(sql).await?;
+            self.conn.close(statement).await
+        };
+        let result = preparing.await;
+        match self.record_result(result) {
+            Ok(()) => Ok(None),
+            Err(Error::Server(cause)) => Ok(Some(cause.message)),
+            Err(error) => Err(error),
+        }
+    }
+
     fn kind(error: &Error) -> ErrorKind {
         kind(error)
     }
@@ -192,6 +195,16 @@ impl OpenRows<'_> {
         }
         Ok(rows)
     }
+}
+
+/// Returns the number of bytes of a row that a response can show. A number has at least one.
+fn row_size(row: &Row) -> usize {
+    let size = |index| match row.as_ref(index) {
+        Some(mysql_async::Value::Bytes(bytes)) => bytes.len(),
+        None | Some(mysql_async::Value::NULL) => 0,
+        Some(_) => 1,
+    };
+    (0..row.len()).map(size).sum()
 }
 
 fn to_params(params: &[Value]) -> Params {

@@ -146,7 +146,7 @@ impl MySqlTransaction {
     async fn fetch(&mut self, plan: &Plan, read: &ReadStatement) -> Result<LevelRows, Failure<ResolveError>> {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
         let ran = self.connection.run(&read.statement.sql, &params, budget).await;
-        let ran = ran.map_err(|error| error.failure(|error| read::failed(error, plan)))?;
+        let ran = ran.map_err(|error| error.failure(|error| error.of_read(plan)))?;
         Ok(LevelRows::new(ran.rows, read.levels))
     }
 }

@@ -21,7 +21,6 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::pool::PoolError;
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::error_kind::kind;
 use crate::pool::hosts::Hosts;
@@ -46,6 +45,9 @@ fn server_bytes(sql: &str) -> usize {
 
 /// A statement that is prepared once, even if several reads need it at the same time.
 type Prepared = Arc<OnceCell<Statement>>;
+
+/// The reason why a statement has no result.
+pub(crate) type PoolError = pool::PoolError<Connection>;
 
 /// A connection with the notifications that it receives.
 pub(crate) type ConnectionWithNotifications = (Connection, UnboundedReceiver<Notification>);
@@ -361,6 +363,14 @@ impl pool::Connection for Connection {
             if let Ok(ended) = tokio::time::timeout(CANCEL_INTERVAL, &mut ended).await {
                 return ended;
             }
+        }
+    }
+
+    /// Only the start of a statement checks privileges, and `EXPLAIN` includes that.
+    async fn refusal(&mut self, sql: &str) -> Result<Option<String>, Error> {
+        match self.query_once(&format!("EXPLAIN {sql}"), &[]).await {
+            Ok(_) => Ok(None),
+            Err(error) => error.as_db_error().map(|cause| Some(cause.message().to_owned())).ok_or(error),
         }
     }
 

@@ -10,6 +10,7 @@ pub(super) fn kind(error: &Error) -> ErrorKind {
         Some(&SqlState::QUERY_CANCELED) => ErrorKind::TimedOut,
         Some(&SqlState::TOO_MANY_CONNECTIONS) => ErrorKind::Full,
         Some(&SqlState::T_R_DEADLOCK_DETECTED) => ErrorKind::Blocked,
+        Some(&SqlState::NUMERIC_VALUE_OUT_OF_RANGE) => ErrorKind::OutOfRange,
         _ if is_stale(error) => ErrorKind::Stale,
         _ => ErrorKind::Other,
     }

@@ -12,9 +12,8 @@ use mesh_backend::pool::ErrorKind;
 use tokio_postgres::Error;
 
 use crate::error::with_causes;
-use crate::pool::PoolError;
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::connection::{Connection, ConnectionWithNotifications};
+use crate::pool::connection::{Connection, ConnectionWithNotifications, PoolError};
 use crate::pool::error_kind::kind;
 use crate::pool::role::{Role, SessionAttrs};
 use crate::settings::Settings;

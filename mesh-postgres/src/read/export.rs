@@ -6,7 +6,7 @@ use mesh_backend::export::{ExportParts, PART};
 use mesh_plan::{Export, Plan, ResolveError};
 use mesh_sql::postgres::{Features, ReadStatement};
 
-use super::{failed, params};
+use super::params;
 use crate::cells::BinaryCells;
 use crate::pool::{Pool, PoolError};
 
@@ -19,7 +19,7 @@ pub(crate) async fn run(
     export: Export,
 ) -> Result<u64, ResolveError> {
     let link = pool.take_extra().await?;
-    let failed = |error| failed(PoolError::Failed(error), plan);
+    let failed = |error| PoolError::Failed(error).of_read(plan);
     link.begin().await.map_err(failed)?;
     let left = deadline.saturating_duration_since(Instant::now()).as_millis();
     let settings = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = ";

@@ -1,6 +1,6 @@
 //! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
-use mesh_backend::pool::Connection as _;
+use mesh_backend::pool::{Connection as _, ErrorKind};
 use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
 use mesh_plan::error::Rule;
 use mesh_plan::{Mutation, ResolveError, Value, WriteError};
@@ -62,15 +62,10 @@ impl Errors for PostgresTransaction {
     }
 
     fn resolve_error(error: &Error) -> ResolveError {
-        let busy = [
-            SqlState::READ_ONLY_SQL_TRANSACTION,
-            SqlState::TOO_MANY_CONNECTIONS,
-            SqlState::ADMIN_SHUTDOWN,
-            SqlState::CANNOT_CONNECT_NOW,
-        ];
-        match error.code() {
-            Some(&SqlState::QUERY_CANCELED) => return ResolveError::TimedOut,
-            Some(code) if !busy.contains(code) && !code.code().starts_with("40") => {
+        let is_known = error.code().is_some_and(|code| *code != SqlState::READ_ONLY_SQL_TRANSACTION);
+        match Connection::kind(error) {
+            ErrorKind::TimedOut => return ResolveError::TimedOut,
+            ErrorKind::Other | ErrorKind::OutOfRange if is_known => {
                 return ResolveError::new(with_causes(error));
             }
             _ => {}

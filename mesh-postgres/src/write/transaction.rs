@@ -193,7 +193,7 @@ impl PostgresTransaction {
         plan: &Plan,
         read: &ReadStatement,
     ) -> Result<LevelRows, Failure<ResolveError>> {
-        let failed = |error: PoolError| error.failure(|error| read::failed(error, plan));
+        let failed = |error: PoolError| error.failure(|error| error.of_read(plan));
         self.open().await.map_err(|error| failed(PoolError::Failed(error)))?;
         let link = &*self.link;
         if sorted.related_sort_rows().is_some() {

@@ -329,8 +329,8 @@ settings! {
         connections: usize = mesh_mysql::Settings::default().connections, parse::count(1, 10_000);
         /// Time after which an idle connection is closed.
         idle_timeout: Duration = mesh_mysql::Settings::default().idle_timeout, parse::duration(Duration::from_secs(1), HOUR);
-        /// Prepared statements of one connection; 0 prepares each statement anew.
-        statements: usize = mesh_mysql::Settings::default().statements, parse::count(0, 100_000);
+        /// Memory of the database server for the prepared statements of one connection, an estimate; 0 prepares each statement anew.
+        statements: usize = mesh_mysql::Settings::default().statements, parse::size(0, 64 * GIBIBYTE);
         /// Time that a request waits for a connection.
         wait: Duration = mesh_mysql::Settings::default().wait, parse::duration(Duration::from_millis(1), HOUR);
     }

@@ -1,44 +1,22 @@
 //! The steps of a script on the connection, in a savepoint of its transaction. Statements of SQLite block, so all futures are
 //! ready.
 
-use mesh_backend::transaction::{Errors, Failure, Fault, Ran, Retry, Transaction, of_cause};
+use mesh_backend::transaction::{Errors as _, Failure, Ran, Retry, Transaction, of_cause};
 use mesh_plan::backend::{ScriptError, StepResult};
 use mesh_plan::error::Rule;
 use mesh_plan::mutation::{Action, Subject};
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::sqlite::{self, Param};
 use mesh_sql::{Statement, Step};
-use rusqlite::{Error, ErrorCode, ffi};
+use rusqlite::{Error, ffi};
 
 use super::connection::WriteConnection;
-use super::failure::{fault, missing_references};
+use super::failure::missing_references;
 use crate::cells::{bind, rows};
 use crate::read::{StatementTree, failed, sort_bound};
 
 /// The size of the longest text whose statement is cached, in bytes. SQLite needs about ten times the size of a text.
 const CACHED_TEXT: usize = 4 * 1024;
-
-impl Errors for WriteConnection {
-    type Error = Error;
-
-    /// Returns whether a script took too long. The writer decides whether it runs it again.
-    fn retry(error: &Error) -> Retry {
-        let is_interrupt = error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted);
-        if is_interrupt { Retry::Again } else { Retry::Never }
-    }
-
-    fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
-        fault(error, mutation)
-    }
-
-    fn resolve_error(error: &Error) -> ResolveError {
-        failed(error)
-    }
-
-    fn is_refusal(_: &Error) -> bool {
-        true
-    }
-}
 
 impl Transaction for WriteConnection {
     type Param = Param;
@@ -168,8 +146,9 @@ impl WriteConnection {
     /// a missing record, or else the last write.
     pub(super) fn commit_failed(&self, error: &Error, done: &[StepResult]) -> ScriptError {
         let is_about = |mutation: &_| !missing_references(mutation, &self.reader.connection).is_empty();
-        let failed =
-            |mutation: &_| self.with_missing(mutation, error, fault(error, mutation).into_error(mutation));
+        let failed = |mutation: &_| {
+            self.with_missing(mutation, error, Self::fault(error, mutation).into_error(mutation))
+        };
         of_cause(done, is_about, failed).unwrap_or_else(|| crate::read::failed(error).into())
     }
 
