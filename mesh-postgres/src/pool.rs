@@ -21,7 +21,6 @@ pub(crate) use self::connection::PoolError;
 use self::connection::{Connection, ConnectionWithNotifications};
 use self::hosts::Hosts;
 use self::shared::{LOCK_TIMEOUT, STATEMENT_TIMEOUT, SharedConnections};
-use crate::error::BoxError;
 use crate::settings::Settings;
 use crate::sql::TextParam;
 
@@ -151,11 +150,14 @@ impl Pool {
     }
 
     /// Runs statements without parameters in a transaction.
-    pub(crate) async fn execute(&self, sql: &str) -> Result<(), BoxError> {
+    pub(crate) async fn execute(&self, sql: &str) -> Result<(), PoolError> {
         let connection = self.take(false).await?;
-        connection.begin().await?;
-        connection.execute(sql).await?;
-        Ok(connection.end("COMMIT").await?)
+        let running = async {
+            connection.begin().await?;
+            connection.execute(sql).await?;
+            connection.end("COMMIT").await
+        };
+        running.await.map_err(PoolError::Failed)
     }
 
     /// Takes a connection ([`Slots::take`]).
