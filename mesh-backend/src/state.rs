@@ -15,6 +15,7 @@ use mesh_integrity::StoreError;
 use mesh_plan::Value;
 use mesh_plan::mutation::Outcome;
 
+pub use self::queries::stored_query;
 use crate::tables::{Cells, TableError, Tables};
 use crate::transaction::{Attempts, Ran};
 
@@ -68,10 +69,10 @@ pub struct StateStatements {
 pub struct State(Arc<Inner>);
 
 struct Inner {
-    tables: Box<dyn Tables>,
+    tables: Arc<dyn Tables>,
     statements: &'static StateStatements,
     /// The same tables for the lookups of sessions, which may run where reads do.
-    lookups: Box<dyn Tables>,
+    lookups: Arc<dyn Tables>,
     /// The maximum number of persisted queries.
     queries: usize,
     next_sweep: AtomicU64,
@@ -98,14 +99,13 @@ impl State {
     /// # Errors
     /// The database cannot be reached.
     pub async fn open(
-        tables: impl Tables,
-        lookups: impl Tables,
+        tables: Arc<dyn Tables>,
+        lookups: Arc<dyn Tables>,
         statements: &'static StateStatements,
         queries: usize,
     ) -> Result<Self, TableError> {
         let server = format!("{:016x}", RandomState::new().hash_one("presence"));
         let next_sweep = AtomicU64::default();
-        let (tables, lookups) = (Box::new(tables), Box::new(lookups));
         let inner = Arc::new(Inner { tables, lookups, statements, queries, next_sweep, server });
         inner.record_presence().await?;
         let running = Arc::downgrade(&inner);

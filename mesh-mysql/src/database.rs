@@ -7,17 +7,19 @@ use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
 use mesh_backend::backend::Backend as _;
+use mesh_backend::pool::Purpose;
 use mesh_backend::sort_bound::SortBound;
-use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement, box_in_place};
+use mesh_backend::transaction::DEFAULT_TIMEOUT;
+use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement};
 use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
 use mesh_sql::mysql::MySql;
 use mysql_async::prelude::Queryable as _;
 
 use crate::error::{BoxError, OpenError, without_password};
+use crate::pool::Pool;
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::{Pool, PoolError, Purpose};
 use crate::read::StatementCache;
-use crate::settings::{DEFAULT_TIMEOUT, Settings};
+use crate::settings::Settings;
 use crate::{catalog, read};
 
 /// Whether a server replicates transactions to a cluster.
@@ -67,39 +69,30 @@ impl Database {
         connecting.await.map_err(|cause| OpenError::new(without_password(url), cause))
     }
 
-    /// Converts the cause of a failure to an error of this database.
-    pub(crate) fn open_error(&self, cause: impl Into<BoxError>) -> OpenError {
-        OpenError::new(self.pool.name(), cause)
-    }
-
     /// Reads the catalog. `times` names tables and columns that hold times although their types do not show it
     /// ([`mesh_schema::Document::time_columns`]).
     ///
     /// # Errors
     /// The database cannot be read.
     pub async fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
-        let reading = async {
-            let mut connection = self.pool.take(false).await?;
-            let (catalog, notes) = catalog::read(&mut connection, times).await?;
-            Ok(Contents { catalog, notes })
-        };
-        reading.await.map_err(|error: PoolError| self.open_error(error))
+        let reading = async { Ok(catalog::read(&mut *self.pool.take(false).await?, times).await?) };
+        reading.await.map_err(|error: BoxError| self.open_error(error))
     }
 
-    async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
+    async fn read(&self, plan: &Plan, context: &Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
         // The future is pinned, so that it is not moved into the timeout.
         let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
-                self.check_sorts(&plan).await?;
+                self.check_sorts(plan).await?;
             }
-            read::run(&self.pool, &plan, &self.statements).await
+            read::run(&self.pool, plan, &self.statements).await
         });
         let reading = tokio::time::timeout_at(deadline.into(), reading);
         let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
         if let Some(trace) = &context.trace {
-            trace.record([self.traced(&plan, trace, start.elapsed(), &body).await]);
+            trace.record([self.traced(plan, trace, start.elapsed(), &body).await]);
         }
         Ok(Answer::Json(body))
     }
@@ -113,8 +106,10 @@ impl Database {
         if !trace.wants_query_plans() {
             return traced;
         }
-        let steps = self.query_plan(plan).await.unwrap_or_default().pop().map(|(_, steps)| steps);
-        traced.with_query_plan(steps.unwrap_or_default())
+        match self.query_plan(plan).await {
+            Ok(statements) => traced.with_query_plan(statements.into_iter().flat_map(|(_, steps)| steps)),
+            Err(error) => traced.with_query_plan([format!("no query plan: {error}")]),
+        }
     }
 }
 
@@ -124,7 +119,7 @@ impl Resolver for Database {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        Either::Right(box_in_place(|| self.read(plan.clone(), context.clone())))
+        Either::Right(Box::pin(self.read(plan, context)))
     }
 
     fn export<'a>(

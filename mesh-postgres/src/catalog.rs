@@ -9,6 +9,7 @@ mod types;
 
 use std::collections::{HashMap, HashSet};
 
+use mesh_backend::Contents;
 use mesh_backend::catalog::{sample, set_time_form, undeclared_times};
 use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeType, Table};
 use mesh_sql::postgres::{Charset, Postgres};
@@ -88,7 +89,7 @@ pub(super) async fn read(
     link: &Connection,
     (schemas, default): (&[String], Option<&String>),
     times: &[(String, String)],
-) -> Result<(Catalog, Vec<String>), Error> {
+) -> Result<Contents, Error> {
     let mut notes = Vec::new();
     let wanted =
         if schemas.is_empty() { default.map(std::slice::from_ref).unwrap_or_default() } else { schemas };
@@ -140,7 +141,7 @@ pub(super) async fn read(
         let rows = link.query_once(&sql, &[]).await?;
         set_time_form(column, &table, rows.iter().map(|row| row.get(0)), &mut notes);
     }
-    Ok((Catalog { tables }, notes))
+    Ok(Contents { catalog: Catalog { tables }, notes })
 }
 
 /// Returns names as the JSON array that statements take as a parameter.

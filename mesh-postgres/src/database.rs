@@ -7,19 +7,21 @@ use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
 use mesh_backend::backend::Backend as _;
+use mesh_backend::pool::Purpose;
 use mesh_backend::sort_bound::SortBound;
-use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement, box_in_place};
+use mesh_backend::transaction::DEFAULT_TIMEOUT;
+use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement};
 use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver, Value};
 
 use crate::error::{BoxError, OpenError, without_password};
 use crate::other_servers::OtherServers;
+use crate::pool::Pool;
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::hosts::PRIMARY_DOWN_TIME;
 use crate::pool::role::SessionAttrs;
-use crate::pool::{Pool, PoolError, Purpose};
 use crate::read::StatementCache;
 use crate::replicas::Replicas;
-use crate::settings::{DEFAULT_TIMEOUT, Settings};
+use crate::settings::Settings;
 use crate::sql::TextParam;
 use crate::{catalog, read, sql};
 
@@ -67,8 +69,6 @@ impl Database {
                 );
             }
             target.schemas = Some(schemas);
-            let target = target;
-            let pool = Pool::new(target.clone(), settings, Purpose::Read);
             let parse = |url: &String| {
                 let mut other = ConnectUrl::parse(url)?;
                 other.schemas.clone_from(&target.schemas);
@@ -86,7 +86,7 @@ impl Database {
                 false => Vec::new(),
             };
             let replicas = Arc::new(Replicas::new(replicas, spares, settings.lag));
-            let pool = Arc::new(pool);
+            let pool = open(target.clone());
             let listening = match &settings.listen_url {
                 Some(url) => {
                     let settings = Settings { pooler: false, ..settings.clone() };
@@ -113,11 +113,6 @@ impl Database {
         self.statements.dialect.default_schema.as_ref()
     }
 
-    /// Converts the cause of a failure to an error of this database.
-    pub(crate) fn open_error(&self, cause: impl Into<BoxError>) -> OpenError {
-        OpenError::new(self.pool.name(), cause)
-    }
-
     /// Reads the catalog. `times` names tables and columns that hold times although their types do not show it
     /// ([`mesh_schema::Document::time_columns`]).
     ///
@@ -129,11 +124,11 @@ impl Database {
             // One transaction gives a consistent snapshot and, behind a pooler, a single connection.
             connection.begin().await?;
             let schemas = (&*self.schemas, self.default_schema());
-            let (catalog, notes) = catalog::read(&connection, schemas, times).await?;
+            let contents = catalog::read(&connection, schemas, times).await?;
             connection.end("COMMIT").await?;
-            Ok(Contents { catalog, notes })
+            Ok(contents)
         };
-        reading.await.map_err(|error: PoolError| self.open_error(error))
+        reading.await.map_err(|error: BoxError| self.open_error(error))
     }
 
     async fn read(&self, plan: &Plan, context: &Context) -> Result<Answer, ResolveError> {
@@ -228,8 +223,10 @@ impl Database {
         if !trace.wants_query_plans() {
             return traced;
         }
-        let steps = self.query_plan(plan).await.unwrap_or_default().pop().map(|(_, steps)| steps);
-        traced.with_query_plan(steps.unwrap_or_default())
+        match self.query_plan(plan).await {
+            Ok(statements) => traced.with_query_plan(statements.into_iter().flat_map(|(_, steps)| steps)),
+            Err(error) => traced.with_query_plan([format!("no query plan: {error}")]),
+        }
     }
 }
 
@@ -239,7 +236,7 @@ impl Resolver for Database {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        Either::Right(box_in_place(|| self.read(plan, context)))
+        Either::Right(Box::pin(self.read(plan, context)))
     }
 
     fn export<'a>(

@@ -98,5 +98,5 @@ pub(crate) async fn open(database: &Database, queries: usize) -> Result<State, B
     let link = database.writes.take(false).await?;
     layout::migrate(&link).await?;
     drop(link);
-    Ok(State::open(database.writable_tables(), database.tables(), &STATEMENTS, queries).await?)
+    Ok(State::open(database.writes.clone(), database.pool.clone(), &STATEMENTS, queries).await?)
 }

@@ -8,19 +8,22 @@ use mesh_plan::{BoxFuture, Value};
 use super::{Inner, State, number};
 use crate::tables::text;
 
+/// Returns the query with the stored format, text and parameters; `None` if they cannot be read.
+pub fn stored_query(format: &str, text: String, params: Option<String>) -> Option<PersistedQuery> {
+    let query = PersistedQuery::new(format.parse().ok()?, text);
+    match params {
+        Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
+        None => Some(query),
+    }
+}
+
 impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
         Box::pin(async move {
             let id = Value::Bytes(id.as_bytes().to_vec());
             let found = self.0.tables.read(self.0.statements.find_query, &[id]).await;
             let found = found.map_err(QueryStoreError::new)?;
-            Ok(found.first().and_then(|row| {
-                let query = PersistedQuery::new(text(row, 0)?.parse().ok()?, text(row, 1)?);
-                match text(row, 2) {
-                    Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
-                    None => Some(query),
-                }
-            }))
+            Ok(found.first().and_then(|row| stored_query(&text(row, 0)?, text(row, 1)?, text(row, 2))))
         })
     }
 

@@ -6,7 +6,7 @@ use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::{Dialect, ParamOf, Statement, WriteStep};
 
-use super::attempts::Failure;
+use super::attempts::{Failure, Retry};
 use super::fault::Fault;
 
 /// An engine that runs transactions.
@@ -154,26 +154,4 @@ pub struct Ran<R> {
     pub rows: Vec<R>,
     /// The number of these rows. For a statement that returns none, the number of rows that it found.
     pub count: u64,
-}
-
-/// Whether a transaction that failed may succeed if it is tried again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retry {
-    /// It may: it has lost against a concurrent transaction.
-    Again,
-    /// It may on a new connection: the used one is broken or out of date.
-    OnNewConnection,
-    /// It would fail too.
-    Never,
-}
-
-impl Retry {
-    /// Returns the failure of an attempt with an error.
-    pub fn failure<E>(self, error: E) -> Failure<E> {
-        match self {
-            Self::Again => Failure::Conflict(error),
-            Self::OnNewConnection => Failure::Stale(error),
-            Self::Never => Failure::Final(error),
-        }
-    }
 }

@@ -5,7 +5,7 @@ use mesh_plan::mutation::Action;
 use mesh_plan::{Key, Mutation, WriteError, Written};
 use mesh_sql::{MergePart, ParamOf, Statement, WriteStep};
 
-use super::attempts::Failure;
+use super::attempts::{Failure, Retry};
 use super::engine::{Errors, Ran, Transaction};
 
 /// Runs the statements of a write.
@@ -67,11 +67,11 @@ async fn run_each<T: Transaction>(
             {
                 let written = step.merge_part.of(mutation);
                 let is_skipped = step.may_be_skipped() && transaction.is_skipped(written).await;
-                return Err(Failure::Final(if is_skipped { written.skipped() } else { error }));
+                return Err(if is_skipped { written.skipped() } else { error }.into());
             }
             // Several records may be read with the same id ([`mesh_plan::backend::canonical`]).
             if (step.returns_id || step.counts_rows) && ran.count > 1 {
-                return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
+                return Err(WriteError::conflict(Rule::Unique).into());
             }
             if step.returns_id {
                 id = returned_id::<T>(&ran, mutation)?;
@@ -123,14 +123,14 @@ fn returned_id<T: Transaction>(ran: &Ran<T::Row>, mutation: &Mutation) -> Result
     let id = ran.rows.first().map(T::key).unwrap_or_default();
     if id.is_impossible() {
         let fields = mutation.written().null_fields(&id);
-        return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
+        return Err(WriteError::conflict_of(Rule::NotEmpty, fields).into());
     }
     Ok(id)
 }
 
 /// Returns the failure of a write for an error that needs no search for its cause.
 fn write_failure<T: Errors>(error: &T::Error, mutation: &Mutation) -> Failure<WriteError> {
-    T::retry(error).failure(T::fault(error, mutation).into_error(mutation))
+    Failure { error: T::fault(error, mutation).into_error(mutation), retry: T::retry(error) }
 }
 
 /// Returns the failure for an error of a statement of a write.
@@ -141,8 +141,9 @@ async fn failure_of<T: Transaction>(
     error: &T::Error,
 ) -> Failure<WriteError> {
     let mutation = step.map_or(mutation, |step| step.merge_part.of(mutation));
-    match write_failure::<T>(error, mutation) {
-        Failure::Final(failed) => Failure::Final(transaction.search_fields(mutation, error, failed).await),
-        failure => failure,
+    let mut failure = write_failure::<T>(error, mutation);
+    if failure.retry == Retry::Never {
+        failure.error = transaction.search_fields(mutation, error, failure.error).await;
     }
+    failure
 }

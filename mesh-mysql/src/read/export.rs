@@ -1,20 +1,18 @@
 //! Exports. `SPEC §16`
 
-use std::sync::Arc;
-
 use mesh_backend::export::{ExportParts, PART};
 use mesh_plan::backend::Export;
 use mesh_plan::{Plan, ResolveError};
 use mesh_sql::mysql::{MySql, ReadStatement};
 
-use super::{failed, params};
+use super::params;
 use crate::cells::DriverCells;
 use crate::pool::{Pool, PoolError};
 
 /// Exports a plan in one transaction, so that all rows belong to one snapshot, on a connection outside of the pool.
-pub(crate) async fn run(pool: &Arc<Pool>, plan: &Plan, export: Export) -> Result<u64, ResolveError> {
+pub(crate) async fn run(pool: &Pool, plan: &Plan, export: Export) -> Result<u64, ResolveError> {
     let mut connection = pool.take_extra().await?;
-    let failed = |error| failed(PoolError::Failed(error), plan);
+    let failed = |error| PoolError::Failed(error).of_read(plan);
     connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.map_err(failed)?;
     connection.begin("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await.map_err(failed)?;
     // The deadline of the request ends the export, which may take longer than a read.

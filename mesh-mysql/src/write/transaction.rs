@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mesh_backend::pool::RowBudget;
+use mesh_backend::pool::{Connection as _, RowBudget};
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::sort_bound::SortBound;
-use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
+use mesh_backend::transaction::{Engine, Failure, Ran, Transaction};
 use mesh_plan::error::Rule;
 use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Value, WriteError};
@@ -14,7 +14,7 @@ use mesh_sql::{SetReference, Statement, find, references};
 use mysql_async::{Error, Row};
 
 use crate::cells::{DriverCells, LevelRows, NodeRowSource};
-use crate::pool::{Lease, Pool, PoolError};
+use crate::pool::{Lease, Pool};
 use crate::read;
 use crate::read::StatementCache;
 
@@ -92,10 +92,10 @@ impl Transaction for MySqlTransaction {
         if plan.related_sort_rows().is_some() {
             let steps = read::explain(&mut self.connection, plan, &read).await;
             let sorted = async || Ok(Some(read::sorted_rows(&steps?)));
-            self.engine.sort_bound.check(plan, sorted).await.map_err(Failure::Final)?;
+            self.engine.sort_bound.check(plan, sorted).await?;
         }
         let fetched = self.fetch(plan, &read).await?;
-        plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+        Ok(plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)?)
     }
 
     async fn read_records(
@@ -107,7 +107,7 @@ impl Transaction for MySqlTransaction {
         let read = ReadStatement::from_plan(&plan, &MySql);
         let fetched = self.fetch(&plan, &read).await?;
         let mut source = NodeRowSource::new(&fetched, &read.layout, plan.node());
-        plan.shape_records(&mut source, ids).map_err(Failure::Final)
+        Ok(plan.shape_records(&mut source, ids)?)
     }
 
     /// Searches for the foreign key that refers to a missing record, if the error does not name it.
@@ -133,13 +133,7 @@ impl MySqlTransaction {
     async fn fetch(&mut self, plan: &Plan, read: &ReadStatement) -> Result<LevelRows, Failure<ResolveError>> {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
         let ran = self.connection.run(&read.statement.sql, &params, budget).await;
-        let failed = |error| {
-            let retry = match &error {
-                PoolError::Failed(cause) => Self::retry(cause),
-                _ => Retry::Never,
-            };
-            retry.failure(read::failed(error, plan))
-        };
-        Ok(LevelRows::new(ran.map_err(failed)?.rows, read.levels))
+        let ran = ran.map_err(|error| error.failure(|error| error.of_read(plan)))?;
+        Ok(LevelRows::new(ran.rows, read.levels))
     }
 }

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use mesh_backend::pool::ErrorKind;
 use tokio_postgres::Error;
 
 use crate::error::with_causes;
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::connection::{Connection, ConnectionWithNotifications};
-use crate::pool::error::{PoolError, is_full};
+use crate::pool::connection::{Connection, ConnectionWithNotifications, PoolError};
+use crate::pool::error_kind::kind;
 use crate::pool::role::{Role, SessionAttrs};
 use crate::settings::Settings;
 
@@ -91,7 +92,9 @@ async fn open_current(
             target.hosts.adopt(index, &role);
             Ok(Some(opened))
         }
-        Ok(Err(HostError::Failed(error))) if is_full(&error) => Err(PoolError::Refused(error)),
+        Ok(Err(HostError::Failed(error))) if kind(&error) == ErrorKind::Full => {
+            Err(PoolError::Refused(error))
+        }
         _ => Ok(None),
     }
 }
@@ -122,7 +125,7 @@ async fn search(
                 best = Some((index, opened, role));
             }
             Ok(_) => {}
-            Err(HostError::Failed(error)) if is_full(&error) && hosts.count() == 1 => {
+            Err(HostError::Failed(error)) if kind(&error) == ErrorKind::Full && hosts.count() == 1 => {
                 return Err(PoolError::Refused(error));
             }
             Err(fault) => {

@@ -24,7 +24,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::connection::Connection;
-use crate::pool::error::is_stale;
+use crate::pool::error_kind::is_stale;
 use crate::pool::host_search;
 use crate::settings::Settings;
 use crate::sql::TextParam;

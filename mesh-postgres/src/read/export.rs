@@ -7,7 +7,7 @@ use mesh_plan::backend::Export;
 use mesh_plan::{Plan, ResolveError};
 use mesh_sql::postgres::{Postgres, ReadStatement};
 
-use super::{failed, params};
+use super::params;
 use crate::cells::BinaryCells;
 use crate::pool::{Pool, PoolError};
 
@@ -20,7 +20,7 @@ pub(crate) async fn run(
     export: Export,
 ) -> Result<u64, ResolveError> {
     let link = pool.take_extra().await?;
-    let failed = |error| failed(PoolError::Failed(error), plan);
+    let failed = |error| PoolError::Failed(error).of_read(plan);
     link.begin().await.map_err(failed)?;
     let left = deadline.saturating_duration_since(Instant::now()).as_millis();
     let settings = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = ";

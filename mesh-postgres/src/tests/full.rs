@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use mesh_backend::pool::Servers as _;
 use mesh_integrity::{AccountSource as _, AccountsUnavailable, UsersTable};
 use mesh_plan::{Error, ResolveError};
 

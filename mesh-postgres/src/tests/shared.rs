@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
+use mesh_backend::pool::Servers as _;
 use mesh_plan::{Context, Error, Plan, Request, ResolveError};
 use mesh_ql::Format;
 use tokio::task::JoinHandle;

@@ -6,7 +6,7 @@ use mesh_ql::Format;
 
 use super::Cluster;
 use crate::state::{self, State};
-use crate::{Database, OpenError, Settings};
+use crate::{Backend as _, Database, OpenError, Settings};
 
 /// The layout 1.0, as its servers create it.
 const LAYOUT_1_0: &str = include_str!("layout_1_0.sql");

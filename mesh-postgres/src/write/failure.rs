@@ -1,5 +1,6 @@
 //! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
+use mesh_backend::pool::{Connection as _, ErrorKind};
 use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
 use mesh_plan::error::Rule;
 use mesh_plan::{Mutation, ResolveError, Value, WriteError};
@@ -10,14 +11,13 @@ use tokio_postgres::error::{DbError, Severity, SqlState};
 use super::transaction::PostgresTransaction;
 use crate::error::with_causes;
 use crate::pool::connection::Connection;
-use crate::pool::is_stale;
 use crate::sql::TextParam;
 
 impl Errors for PostgresTransaction {
     type Error = Error;
 
     fn retry(error: &Error) -> Retry {
-        retry(error)
+        Connection::retry(error)
     }
 
     fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
@@ -62,15 +62,10 @@ impl Errors for PostgresTransaction {
     }
 
     fn resolve_error(error: &Error) -> ResolveError {
-        let busy = [
-            SqlState::READ_ONLY_SQL_TRANSACTION,
-            SqlState::TOO_MANY_CONNECTIONS,
-            SqlState::ADMIN_SHUTDOWN,
-            SqlState::CANNOT_CONNECT_NOW,
-        ];
-        match error.code() {
-            Some(&SqlState::QUERY_CANCELED) => return ResolveError::TimedOut,
-            Some(code) if !busy.contains(code) && !code.code().starts_with("40") => {
+        let is_known = error.code().is_some_and(|code| *code != SqlState::READ_ONLY_SQL_TRANSACTION);
+        match Connection::kind(error) {
+            ErrorKind::TimedOut => return ResolveError::TimedOut,
+            ErrorKind::Other | ErrorKind::OutOfRange if is_known => {
                 return ResolveError::new(with_causes(error));
             }
             _ => {}
@@ -86,16 +81,6 @@ impl Errors for PostgresTransaction {
 
     fn is_about(error: &Error, mutation: &Mutation) -> bool {
         error.as_db_error().is_some_and(|cause| is_about(cause, mutation))
-    }
-}
-
-/// Returns whether a transaction that was not committed may succeed if it is tried again.
-pub(crate) fn retry(error: &Error) -> Retry {
-    let conflicts = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
-    match error.code() {
-        Some(code) if conflicts.contains(code) => Retry::Again,
-        _ if is_stale(error) => Retry::OnNewConnection,
-        _ => Retry::Never,
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use mesh_backend::pool::RowBudget;
+use mesh_backend::pool::{Connection as _, RowBudget};
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::sort_bound::SortBound;
-use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
+use mesh_backend::transaction::{Engine, Failure, Ran, Transaction};
 use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{BoxFuture, JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
 use mesh_sql::postgres::{Param, Postgres, ReadStatement};
@@ -16,7 +16,8 @@ use tokio_postgres::{Error, Row};
 use crate::cells::{BinaryCells, LevelRows, NodeRowSource};
 use crate::other_servers::OtherServers;
 use crate::pool::connection::Connection;
-use crate::pool::{Lease, Pool, PoolError, is_stale};
+use crate::pool::error_kind::is_stale;
+use crate::pool::{Lease, Pool, PoolError};
 use crate::read;
 use crate::read::StatementCache;
 use crate::read::sort_bound;
@@ -112,7 +113,7 @@ impl Transaction for PostgresTransaction {
         let plan = &*self.engine.statements.dialect.charset.known_plan(plan);
         let read = &*self.engine.statements.of_plan(plan);
         let fetched = self.fetch(plan, plan, read).await?;
-        plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+        Ok(plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)?)
     }
 
     async fn read_records(
@@ -124,7 +125,7 @@ impl Transaction for PostgresTransaction {
         let read = ReadStatement::from_plan(&all, self.dialect());
         let fetched = self.fetch(plan, &all, &read).await?;
         let mut source = NodeRowSource::new(&fetched, &read.layout, all.node());
-        all.shape_records(&mut source, ids).map_err(Failure::Final)
+        Ok(all.shape_records(&mut source, ids)?)
     }
 
     async fn search_fields(&mut self, mutation: &Mutation, error: &Error, failed: WriteError) -> WriteError {
@@ -175,20 +176,14 @@ impl PostgresTransaction {
         plan: &Plan,
         read: &ReadStatement,
     ) -> Result<LevelRows, Failure<ResolveError>> {
-        let failed = |error| {
-            let retry = match &error {
-                PoolError::Failed(cause) => Self::retry(cause),
-                _ => Retry::Never,
-            };
-            retry.failure(read::failed(error, plan))
-        };
-        self.open().await.map_err(|error| failed(error.into()))?;
+        let failed = |error: PoolError| error.failure(|error| error.of_read(plan));
+        self.open().await.map_err(|error| failed(PoolError::Failed(error)))?;
         let link = &*self.link;
         if sorted.related_sort_rows().is_some() {
             let statement = self.engine.statements.of_plan(sorted);
             let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, sorted, &statement)) };
             let bound = &self.engine.sort_bound;
-            sort_bound::check(bound, sorted, steps).await.map_err(Failure::Final)?;
+            sort_bound::check(bound, sorted, steps).await?;
         }
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
         let rows = link.query_bounded(&read.statement.sql, &params, budget).await;
