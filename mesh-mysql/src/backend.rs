@@ -106,7 +106,7 @@ impl Backend for Database {
                 let mut connection = self.pool.take(false).await?;
                 Ok(Some(read::sorted_rows(&read::explain(&mut connection, plan, &statement).await?)))
             };
-            self.sort_bound.check(plan, sorted).await
+            self.sort_limit.check(plan, sorted).await
         })
     }
 

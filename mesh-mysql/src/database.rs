@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mesh_backend::Contents;
 use mesh_backend::backend::Backend as _;
 use mesh_backend::pool::Purpose;
-use mesh_backend::sort_bound::SortBound;
+use mesh_backend::sort_limit::SortLimit;
 use mesh_backend::transaction::DEFAULT_TIMEOUT;
 use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement};
 use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
@@ -31,7 +31,7 @@ pub struct Database {
     pub(crate) pool: Arc<Pool>,
     pub(crate) writes: Arc<Pool>,
     pub(crate) statements: Arc<StatementCache>,
-    pub(crate) sort_bound: Arc<SortBound>,
+    pub(crate) sort_limit: Arc<SortLimit>,
 }
 
 /// Returns the message for a server of another product. MySQL refuses statements that change a table and read it in a
@@ -47,10 +47,10 @@ impl Database {
     /// The URL is invalid, the database cannot be reached, or it is not MariaDB.
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
         let connecting = async {
-            let target = ConnectUrl::parse(url)?;
+            let url = ConnectUrl::parse(url)?;
             // Another provider may already be installed; either one works.
             let _ = rustls::crypto::ring::default_provider().install_default();
-            let (_, mut conn) = target.hosts.open(Purpose::Write, &[]).await?;
+            let (_, mut conn) = url.hosts.open(Purpose::Write, &[]).await?;
             let version: Option<String> = conn.query_first("SELECT VERSION()").await?;
             let replicates: Option<(String, String)> = conn.query_first(IS_IN_CLUSTER).await?;
             conn.disconnect().await?;
@@ -58,12 +58,12 @@ impl Database {
                 return Err(not_mariadb(&version).into());
             }
             let is_in_cluster = replicates.is_some_and(|(_, value)| value == "ON");
-            let pool = |purpose| Arc::new(Pool::new(target.clone(), settings, purpose, is_in_cluster));
+            let pool = |purpose| Arc::new(Pool::new(url.clone(), settings, purpose, is_in_cluster));
             Ok::<_, BoxError>(Self {
                 pool: pool(Purpose::Read),
                 writes: pool(Purpose::Write),
                 statements: Arc::new(StatementCache::new(MySql)),
-                sort_bound: Arc::default(),
+                sort_limit: Arc::default(),
             })
         };
         connecting.await.map_err(|cause| OpenError::new(without_password(url), cause))

@@ -49,7 +49,7 @@ pub(crate) mod code {
 /// Connections to the servers of a URL. A slot is held while a connection is in use. If a connection was given up, its
 /// slot is held until its statement has ended.
 pub(crate) struct Pool {
-    target: ConnectUrl,
+    url: ConnectUrl,
     purpose: Purpose,
     settings: Settings,
     /// The statements that a connection begins with.
@@ -93,14 +93,9 @@ pub(crate) fn is_one_of(error: &Error, codes: &[u16]) -> bool {
 }
 
 impl Pool {
-    pub(crate) fn new(
-        target: ConnectUrl,
-        settings: &Settings,
-        purpose: Purpose,
-        is_in_cluster: bool,
-    ) -> Self {
+    pub(crate) fn new(url: ConnectUrl, settings: &Settings, purpose: Purpose, is_in_cluster: bool) -> Self {
         Self {
-            target,
+            url,
             purpose,
             init: init(settings, purpose, is_in_cluster),
             slots: Slots::new(settings.connections, settings.idle_timeout, settings.wait),
@@ -112,7 +107,7 @@ impl Pool {
 
     /// Returns the URL of the database without a password.
     pub(crate) fn name(&self) -> &str {
-        &self.target.name
+        &self.url.name
     }
 
     /// Returns usage figures.
@@ -159,7 +154,7 @@ impl Servers for Pool {
     type Connection = Connection;
 
     async fn connect(&self) -> Result<Connection, PoolError> {
-        let hosts = &self.target.hosts;
+        let hosts = &self.url.hosts;
         let (host, conn) = hosts.open(self.purpose, &self.init).await?;
         Ok(Connection::new(
             conn,
@@ -171,7 +166,7 @@ impl Servers for Pool {
 
     /// The servers of a cluster do not respond while they detect that one is missing.
     fn is_temporary(&self, error: &PoolError) -> bool {
-        error.is_full() || (self.target.hosts.has_several() && error.is_unreachable())
+        error.is_full() || (self.url.hosts.has_several() && error.is_unreachable())
     }
 }
 

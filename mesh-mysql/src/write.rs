@@ -23,7 +23,7 @@ impl Database {
         MySqlEngine {
             pool: Arc::clone(&self.writes),
             statements: Arc::clone(&self.statements),
-            sort_bound: Arc::clone(&self.sort_bound),
+            sort_limit: Arc::clone(&self.sort_limit),
         }
     }
 }

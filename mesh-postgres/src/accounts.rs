@@ -48,10 +48,10 @@ impl Database {
                    WHERE c.relname = $1::text AND c.relkind IN ('r', 'p', 'v', 'm', 'f') \
                      AND n.nspname = ANY(current_schemas(false)) \
                    ORDER BY pg_catalog.array_position(current_schemas(false), n.nspname) LIMIT 1";
-        let link = self.pool.take(false).await?;
-        link.begin().await?;
-        let found = link.query_once(sql, &[TextParam::text(&table.name)]).await?;
-        link.end("COMMIT").await?;
+        let connection = self.pool.take(false).await?;
+        connection.begin().await?;
+        let found = connection.query_once(sql, &[TextParam::text(&table.name)]).await?;
+        connection.end("COMMIT").await?;
         let schema = found.first().map(|row| row.get(0));
         Ok(TableName { schema: schema.or_else(|| self.default_schema().cloned()), ..table })
     }

@@ -128,7 +128,7 @@ impl Backend for Database {
                 let connection = self.pool.take(false).await?;
                 read::query_plan(&connection, plan, &statement).await
             };
-            read::sort_bound::check(&self.sort_bound, plan, steps).await
+            read::sort_limit::check(&self.sort_limit, plan, steps).await
         })
     }
 

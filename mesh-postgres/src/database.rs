@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use mesh_backend::Contents;
 use mesh_backend::backend::Backend as _;
 use mesh_backend::pool::Purpose;
-use mesh_backend::sort_bound::SortBound;
+use mesh_backend::sort_limit::SortLimit;
 use mesh_backend::transaction::DEFAULT_TIMEOUT;
 use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement};
 use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver, Value};
@@ -39,7 +39,7 @@ pub struct Database {
     pub(crate) replicas: Arc<Replicas>,
     pub(crate) other_servers: Arc<OtherServers>,
     pub(crate) statements: Arc<StatementCache>,
-    pub(crate) sort_bound: Arc<SortBound>,
+    pub(crate) sort_limit: Arc<SortLimit>,
     pub(crate) schemas: Arc<[String]>,
 }
 
@@ -50,8 +50,8 @@ impl Database {
     /// The URL is invalid, or the database cannot be reached.
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
         let connecting = async {
-            let mut target = ConnectUrl::parse(url)?;
-            let first = Pool::new(target.clone(), settings, Purpose::Read);
+            let mut primary = ConnectUrl::parse(url)?;
+            let first = Pool::new(primary.clone(), settings, Purpose::Read);
             let connection = first.take(false).await?;
             if catalog::skips_constraints(&connection).await? {
                 return Err("the setting session_replication_role of this account or database is 'replica', so foreign keys and \
@@ -68,25 +68,25 @@ impl Database {
                     sql::identifier(&schema)
                 );
             }
-            target.schemas = Some(schemas);
+            primary.schemas = Some(schemas);
             let parse = |url: &String| {
                 let mut other = ConnectUrl::parse(url)?;
-                other.schemas.clone_from(&target.schemas);
+                other.schemas.clone_from(&primary.schemas);
                 Ok::<_, BoxError>(other)
             };
-            let open = |target| Arc::new(Pool::new(target, settings, Purpose::Read));
+            let open = |url| Arc::new(Pool::new(url, settings, Purpose::Read));
             let mut replicas = Vec::new();
             for url in &settings.replicas {
                 let url = parse(url)?;
                 // Each host is a separate replica, because each has its own position in the log.
                 replicas.extend(url.split(url.hosts.attrs).into_iter().map(open));
             }
-            let spares = match target.hosts.attrs.is_primary() && target.hosts.count() > 1 {
-                true => target.split(SessionAttrs::Any).into_iter().map(open).collect(),
+            let spares = match primary.hosts.attrs.is_primary() && primary.hosts.count() > 1 {
+                true => primary.split(SessionAttrs::Any).into_iter().map(open).collect(),
                 false => Vec::new(),
             };
             let replicas = Arc::new(Replicas::new(replicas, spares, settings.lag));
-            let pool = open(target.clone());
+            let pool = open(primary.clone());
             let listening = match &settings.listen_url {
                 Some(url) => {
                     let settings = Settings { pooler: false, ..settings.clone() };
@@ -95,13 +95,13 @@ impl Database {
                 None => Arc::clone(&pool),
             };
             Ok(Self {
-                writes: Arc::new(Pool::new(target.clone(), settings, Purpose::Write)),
+                writes: Arc::new(Pool::new(primary.clone(), settings, Purpose::Write)),
                 other_servers: Arc::new(OtherServers::new(Arc::clone(&listening), Arc::clone(&replicas))),
                 listening,
                 pool,
                 replicas,
                 statements: Arc::new(StatementCache::new(dialect)),
-                sort_bound: Arc::default(),
+                sort_limit: Arc::default(),
                 schemas: settings.schemas.clone().into(),
             })
         };

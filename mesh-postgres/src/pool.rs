@@ -46,7 +46,7 @@ pub(crate) type Lease = mesh_backend::pool::Lease<Connection>;
 /// Connections to one server. A slot is held while a connection is in use. If the statement of a connection is
 /// cancelled, its slot is held until the connection is closed.
 pub(crate) struct Pool {
-    target: ConnectUrl,
+    url: ConnectUrl,
     purpose: Purpose,
     settings: Settings,
     begin: Arc<str>,
@@ -56,48 +56,48 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(mut target: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
+    pub(crate) fn new(mut url: ConnectUrl, settings: &Settings, purpose: Purpose) -> Self {
         let milliseconds = |timeout: Duration| timeout.as_millis().to_string();
         let mut parameters = Vec::from(SESSION.map(|(name, value)| (name, value.to_owned())));
-        parameters.extend(target.search_path().map(|path| ("search_path", path)));
+        parameters.extend(url.search_path().map(|path| ("search_path", path)));
         let mut begin = String::from("BEGIN");
         if purpose == Purpose::Read {
             begin.push_str(" READ ONLY");
-            if target.hosts.is_checked() && !settings.pooler {
+            if url.hosts.is_checked() && !settings.pooler {
                 // If this session were read-only, the check could not see whether the transactions of the host are.
-                target.after_check = "SET default_transaction_read_only = on".to_owned();
+                url.after_check = "SET default_transaction_read_only = on".to_owned();
             } else {
                 parameters.push(("default_transaction_read_only", "on".to_owned()));
             }
         }
-        let mut shared_target = target.clone();
-        shared_target.add_options(&parameters);
+        let mut shared_url = url.clone();
+        shared_url.add_options(&parameters);
         let timeout = milliseconds(STATEMENT_TIMEOUT.min(settings.statement_timeout));
         let lock_timeout = milliseconds(LOCK_TIMEOUT);
-        shared_target.add_options(&[("statement_timeout", timeout), ("lock_timeout", lock_timeout)]);
+        shared_url.add_options(&[("statement_timeout", timeout), ("lock_timeout", lock_timeout)]);
         parameters.push(("statement_timeout", milliseconds(settings.statement_timeout)));
         if settings.pooler {
             begin.extend(parameters.iter().map(|(name, value)| format!("; SET LOCAL {name} = {value}")));
         } else {
-            target.add_options(&parameters);
+            url.add_options(&parameters);
         }
         // Behind a pooler a read is a transaction of several statements, and statements of other reads must not come in
         // between.
         let is_shared = purpose == Purpose::Read && !settings.pooler && settings.statements > 0;
         let max_shared = if is_shared { settings.connections / 2 } else { 0 };
         Self {
-            target,
+            url,
             purpose,
             begin: begin.into(),
             slots: Slots::new(settings.connections - max_shared, settings.idle_timeout, settings.wait),
-            shared: SharedConnections::new(shared_target, settings, max_shared),
+            shared: SharedConnections::new(shared_url, settings, max_shared),
             settings: settings.clone(),
         }
     }
 
     /// Returns the URL of the database without a password.
     pub(crate) fn name(&self) -> &str {
-        &self.target.name
+        &self.url.name
     }
 
     /// Returns whether a pooler may assign another connection to each transaction. If so, no state is kept on a
@@ -172,12 +172,12 @@ impl Pool {
 
     /// Returns the hosts that connections are opened to.
     pub(crate) fn hosts(&self) -> &Hosts {
-        &self.target.hosts
+        &self.url.hosts
     }
 
     /// Opens a connection outside of the pool, and returns it with the notifications that it receives.
     pub(crate) async fn connect_listener(&self) -> Result<ConnectionWithNotifications, PoolError> {
-        host_search::open(&self.target, &self.settings, &self.begin).await
+        host_search::open(&self.url, &self.settings, &self.begin).await
     }
 }
 
@@ -190,7 +190,7 @@ impl Servers for Pool {
 
     /// A write waits for a standby to be promoted.
     fn is_temporary(&self, error: &PoolError) -> bool {
-        let waits_for_promotion = self.purpose == Purpose::Write && self.target.hosts.count() > 1;
+        let waits_for_promotion = self.purpose == Purpose::Write && self.url.hosts.count() > 1;
         error.is_full() || waits_for_promotion && matches!(error, PoolError::NoHost(_))
     }
 }

@@ -1,7 +1,7 @@
 //! Reads: one statement per plan, whose rows are split by level and shaped.
 
 pub(crate) mod export;
-pub(crate) mod sort_bound;
+pub(crate) mod sort_limit;
 
 use mesh_backend::pool::RowBudget;
 use mesh_plan::{JsonBody, Plan, ResolveError};
@@ -49,11 +49,11 @@ fn shape(
 
 /// Returns the query plan of a plan's statement, one line for each step.
 pub(crate) async fn query_plan(
-    link: &Connection,
+    connection: &Connection,
     plan: &Plan,
     statement: &ReadStatement,
 ) -> Result<Vec<String>, PoolError> {
     let sql = format!("EXPLAIN {}", statement.statement.sql);
-    let rows = link.query_once(&sql, &params(plan, statement)).await.map_err(PoolError::Failed)?;
+    let rows = connection.query_once(&sql, &params(plan, statement)).await.map_err(PoolError::Failed)?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }

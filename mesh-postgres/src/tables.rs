@@ -62,14 +62,14 @@ impl Tables for Pool {
             let running = async {
                 let statements: Vec<_> =
                     statements.iter().map(|(sql, params)| (*sql, texts(params))).collect();
-                let link = self.take(fresh).await?;
-                let (all, error) = link.query_all(link.begin(), &statements).await;
+                let connection = self.take(fresh).await?;
+                let (all, error) = connection.query_all(connection.begin(), &statements).await;
                 if let Some(error) = error {
                     // If this fails, the connection is closed with its transaction.
-                    let _ = link.end("ROLLBACK").await;
+                    let _ = connection.end("ROLLBACK").await;
                     return Err(PoolError::Failed(error));
                 }
-                link.end("COMMIT").await.map_err(PoolError::Failed)?;
+                connection.end("COMMIT").await.map_err(PoolError::Failed)?;
                 Ok(all)
             };
             let ran = tokio::time::timeout(self.statement_timeout(), running).await;

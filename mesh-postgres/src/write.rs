@@ -26,7 +26,7 @@ impl Database {
         PostgresEngine {
             pool: Arc::clone(&self.writes),
             statements: Arc::clone(&self.statements),
-            sort_bound: Arc::clone(&self.sort_bound),
+            sort_limit: Arc::clone(&self.sort_limit),
             other_servers: Arc::clone(&self.other_servers),
         }
     }

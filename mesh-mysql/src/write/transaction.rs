@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mesh_backend::pool::{Connection as _, RowBudget};
 use mesh_backend::rows::Decoder as _;
-use mesh_backend::sort_bound::SortBound;
+use mesh_backend::sort_limit::SortLimit;
 use mesh_backend::transaction::{Engine, Failure, Ran, Transaction};
 use mesh_plan::error::Rule;
 use mesh_plan::mutation::GuardedEntity;
@@ -23,7 +23,7 @@ use crate::read::StatementCache;
 pub struct MySqlEngine {
     pub(super) pool: Arc<Pool>,
     pub(super) statements: Arc<StatementCache>,
-    pub(super) sort_bound: Arc<SortBound>,
+    pub(super) sort_limit: Arc<SortLimit>,
 }
 
 /// A transaction on a connection.
@@ -92,7 +92,7 @@ impl Transaction for MySqlTransaction {
         if plan.related_sort_rows().is_some() {
             let steps = read::explain(&mut self.connection, plan, &read).await;
             let sorted = async || Ok(Some(read::sorted_rows(&steps?)));
-            self.engine.sort_bound.check(plan, sorted).await?;
+            self.engine.sort_limit.check(plan, sorted).await?;
         }
         let fetched = self.fetch(plan, &read).await?;
         Ok(plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)?)

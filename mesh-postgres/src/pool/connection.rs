@@ -77,13 +77,13 @@ pub(crate) struct Connection {
 impl Connection {
     /// Opens a connection to a host of a URL, and returns it with the notifications that it receives.
     pub(super) async fn open_host(
-        target: &ConnectUrl,
+        url: &ConnectUrl,
         host: usize,
         settings: &Settings,
         begin: &Arc<str>,
     ) -> Result<ConnectionWithNotifications, Error> {
-        let config = target.configs.get(host).cloned().unwrap_or_default();
-        let (client, mut connection) = config.connect(target.tls.clone()).await?;
+        let config = url.configs.get(host).cloned().unwrap_or_default();
+        let (client, mut connection) = config.connect(url.tls.clone()).await?;
         let (sender, notifications) = unbounded_channel();
         let task = tokio::spawn(async move {
             while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {
@@ -101,9 +101,9 @@ impl Connection {
         let opened = Self {
             client,
             statements: Cache::new(settings.statements),
-            repeats: Arc::clone(&target.repeats),
-            tls: target.tls.clone(),
-            hosts: Arc::clone(&target.hosts),
+            repeats: Arc::clone(&url.repeats),
+            tls: url.tls.clone(),
+            hosts: Arc::clone(&url.hosts),
             timeline: 0,
             has_pooler: settings.pooler,
             begin: Arc::clone(begin),

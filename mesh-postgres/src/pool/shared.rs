@@ -53,7 +53,7 @@ const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
 /// The shared connections to one server.
 pub(super) struct SharedConnections {
-    target: ConnectUrl,
+    url: ConnectUrl,
     settings: Settings,
     /// The maximum number of connections.
     max: usize,
@@ -95,9 +95,9 @@ struct SharedRead {
 
 impl SharedConnections {
     /// Creates an empty list of at most `max` connections.
-    pub(super) fn new(target: ConnectUrl, settings: &Settings, max: usize) -> Arc<Self> {
+    pub(super) fn new(url: ConnectUrl, settings: &Settings, max: usize) -> Arc<Self> {
         Arc::new(Self {
-            target,
+            url,
             settings: settings.clone(),
             max,
             connections: RwLock::default(),
@@ -223,7 +223,7 @@ impl SharedConnections {
         let all = Arc::clone(self);
         tokio::spawn(async move {
             // No transaction is begun on a shared connection.
-            match host_search::open(&all.target, &all.settings, &Arc::from("")).await {
+            match host_search::open(&all.url, &all.settings, &Arc::from("")).await {
                 Ok((inner, _)) => all.add(inner),
                 Err(error) => {
                     tracing::debug!("no shared connection was opened: {error}");

@@ -19,17 +19,17 @@ pub(crate) async fn run(
     deadline: Instant,
     export: Export,
 ) -> Result<u64, ResolveError> {
-    let link = pool.take_extra().await?;
+    let connection = pool.take_extra().await?;
     let failed = |error| PoolError::Failed(error).of_read(plan);
-    link.begin().await.map_err(failed)?;
+    connection.begin().await.map_err(failed)?;
     let left = deadline.saturating_duration_since(Instant::now()).as_millis();
     let settings = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = ";
-    link.execute(&format!("{settings}{left}")).await.map_err(failed)?;
+    connection.execute(&format!("{settings}{left}")).await.map_err(failed)?;
     let mut parts = ExportParts::new(plan, export);
     let first = ReadStatement::from_plan(plan, dialect);
     if first.levels <= 1 {
         let values = params(plan, &first);
-        let mut rows = link.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
+        let mut rows = connection.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
         loop {
             let part = rows.next(PART).await.map_err(failed)?;
             let is_last = part.len() < PART;
@@ -41,11 +41,11 @@ pub(crate) async fn run(
     } else {
         while let Some(page) = parts.next_plan() {
             let statement = ReadStatement::from_plan(&page, dialect);
-            let rows = link.query(&statement.statement.sql, &params(&page, &statement)).await;
+            let rows = connection.query(&statement.statement.sql, &params(&page, &statement)).await;
             parts.send::<BinaryCells, _>(&page, &statement, rows.map_err(failed)?).await?;
         }
     }
     let records = parts.finish().await?;
-    link.end("COMMIT").await.map_err(failed)?;
+    connection.end("COMMIT").await.map_err(failed)?;
     Ok(records)
 }

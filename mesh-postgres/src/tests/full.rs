@@ -36,8 +36,8 @@ async fn accounts(database: &Database) -> Accounts {
 /// Takes connections until the database accepts no more.
 async fn fill(database: &Database) -> Vec<Connection> {
     let mut links = Vec::new();
-    while let Ok(link) = database.writes.connect().await {
-        links.push(link);
+    while let Ok(connection) = database.writes.connect().await {
+        links.push(connection);
     }
     assert!(!links.is_empty());
     links

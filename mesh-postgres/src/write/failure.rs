@@ -93,11 +93,11 @@ impl PostgresTransaction {
         error: &Error,
         failed: WriteError,
     ) -> WriteError {
-        let (link, dialect) = (&self.link, &self.engine.statements.dialect);
+        let (connection, dialect) = (&self.connection, &self.engine.statements.dialect);
         let subject = mutation.action().assigned(mutation.subject());
         match failed {
             WriteError::Value(_) => {
-                let refused = refused_columns(link, mutation, dialect).await;
+                let refused = refused_columns(connection, mutation, dialect).await;
                 let named = error.as_db_error().and_then(|cause| column_of_value(cause, mutation));
                 let columns: Vec<&str> = refused.iter().map(String::as_str).chain(named).collect();
                 let unfit = subject.map(|subject| subject.unfit(mutation.action().values(), &columns));
@@ -106,7 +106,7 @@ impl PostgresTransaction {
             WriteError::Conflict { rule: Rule::Check, fields, .. }
                 if fields.is_empty() && error.as_db_error().is_some_and(|cause| cause.table().is_none()) =>
             {
-                let columns = refused_columns(link, mutation, dialect).await;
+                let columns = refused_columns(connection, mutation, dialect).await;
                 let field = |column: &String| subject?.field_of_column(column).map(str::to_owned);
                 WriteError::conflict_of(Rule::Check, columns.iter().filter_map(field).collect())
             }
@@ -116,19 +116,19 @@ impl PostgresTransaction {
 }
 
 /// Returns the columns that cannot store the value that a write has for them.
-async fn refused_columns(link: &Connection, mutation: &Mutation, dialect: &Postgres) -> Vec<String> {
+async fn refused_columns(connection: &Connection, mutation: &Mutation, dialect: &Postgres) -> Vec<String> {
     let mut columns = Vec::new();
-    if link.end("ROLLBACK").await.is_err() {
+    if connection.end("ROLLBACK").await.is_err() {
         return columns;
     }
     for Conversion { column, statement } in postgres::conversions(mutation, dialect) {
         // Each statement runs in a transaction, which has the settings of the session, and which an error ends.
-        if link.begin().await.is_err() {
+        if connection.begin().await.is_err() {
             break;
         }
         let params: Vec<_> = statement.params.iter().map(|it| TextParam(it.for_write(&[]))).collect();
-        let converted = link.query_once(&statement.sql, &params).await;
-        if link.end("ROLLBACK").await.is_err() {
+        let converted = connection.query_once(&statement.sql, &params).await;
+        if connection.end("ROLLBACK").await.is_err() {
             break;
         }
         let is_refused = |error: &Error| {
