@@ -1,5 +1,6 @@
 //! A bounded pool of connections. Reads share half of them; any other statement uses one exclusively while it runs.
 
+mod batches;
 pub(crate) mod connect_url;
 pub(crate) mod connection;
 mod error;
@@ -17,6 +18,7 @@ use mesh_plan::backend::{Usage, WaitCounter};
 use tokio::sync::Semaphore;
 use tokio_postgres::Row;
 
+use self::batches::Batches;
 use self::connect_url::ConnectUrl;
 pub(crate) use self::connection::Lease;
 use self::connection::{Connection, ConnectionWithNotifications};
@@ -66,6 +68,7 @@ pub(crate) struct Pool {
     idle: Arc<IdleConnections<Arc<Connection>>>,
     /// The connections that reads share, which need no slots.
     shared: Arc<SharedConnections>,
+    pub(crate) batches: Arc<Batches>,
 }
 
 impl Pool {
@@ -98,6 +101,7 @@ impl Pool {
         // between.
         let is_shared = purpose == Purpose::Read && !settings.pooler && settings.statements > 0;
         let max_shared = if is_shared { settings.connections / 2 } else { 0 };
+        let shared = SharedConnections::new(shared_target, settings, max_shared);
         Self {
             target,
             purpose,
@@ -105,7 +109,8 @@ impl Pool {
             slots: Arc::new(Semaphore::new(settings.connections - max_shared)),
             waits: WaitCounter::default(),
             idle: IdleConnections::new(settings.idle_timeout),
-            shared: SharedConnections::new(shared_target, settings, max_shared),
+            batches: Batches::new(Arc::clone(&shared)),
+            shared,
             settings: settings.clone(),
         }
     }

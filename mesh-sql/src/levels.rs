@@ -202,7 +202,7 @@ pub(crate) fn lower<D: LevelDialect>(plan: &Plan, dialect: D) -> ReadStatement<P
     render::resolve_indexes(&mut layout, &indexes);
     let mut values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs());
     let depends_on_values = values.any(|value| !D::Class::is_storable(value));
-    ReadStatement { statement, levels, layout, depends_on_values }
+    ReadStatement { statement, levels, batch: None, layout, depends_on_values }
 }
 
 impl<'p, D: LevelDialect> Lowering<'p, D> {

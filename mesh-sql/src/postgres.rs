@@ -9,6 +9,7 @@
 //! a response may contain.
 
 mod aggregate;
+mod batch;
 mod charset;
 mod compare;
 mod conversion;
@@ -34,6 +35,7 @@ pub use dialect::Features;
 use mesh_plan::mutation::Subject;
 use mesh_plan::{Key, Value};
 use mesh_plan::{Mutation, Plan};
+pub use type_class::array;
 
 /// A parameter that is bound to a placeholder.
 pub type Param = crate::param::Param<TypeClass>;

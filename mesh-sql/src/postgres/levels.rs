@@ -8,6 +8,7 @@ use sea_query::{
     WithClause,
 };
 
+use super::batch;
 use super::dialect::Postgres;
 use super::type_class::TypeClass;
 use super::{Operand, ReadStatement};
@@ -29,7 +30,9 @@ use super::dialect::Features;
 impl ReadStatement {
     /// Lowers a plan.
     pub fn from_plan(plan: &Plan, features: &Features) -> Self {
-        levels::lower(plan, Postgres { features, inputs: plan.inputs() })
+        let mut read = levels::lower(plan, Postgres { features, inputs: plan.inputs() });
+        read.batch = batch::statement(&read);
+        read
     }
 }
 
