@@ -1,5 +1,6 @@
 //! A bounded pool of connections. Reads share half of them; any other statement uses one exclusively while it runs.
 
+mod batches;
 pub(crate) mod connect_url;
 pub(crate) mod connection;
 pub(crate) mod error_kind;
@@ -16,6 +17,7 @@ use mesh_backend::pool::{Purpose, RowBudget, Servers, Slots};
 use mesh_plan::backend::Usage;
 use tokio_postgres::Row;
 
+use self::batches::Batches;
 use self::connect_url::ConnectUrl;
 pub(crate) use self::connection::PoolError;
 use self::connection::{Connection, ConnectionWithNotifications};
@@ -53,6 +55,7 @@ pub(crate) struct Pool {
     slots: Slots<Connection>,
     /// The connections that reads share, which need no slots.
     shared: Arc<SharedConnections>,
+    pub(crate) batches: Arc<Batches>,
 }
 
 impl Pool {
@@ -85,12 +88,14 @@ impl Pool {
         // between.
         let is_shared = purpose == Purpose::Read && !settings.pooler && settings.statements > 0;
         let max_shared = if is_shared { settings.connections / 2 } else { 0 };
+        let shared = SharedConnections::new(shared_url, settings, max_shared);
         Self {
             url,
             purpose,
             begin: begin.into(),
             slots: Slots::new(settings.connections - max_shared, settings.idle_timeout, settings.wait),
-            shared: SharedConnections::new(shared_url, settings, max_shared),
+            batches: Batches::new(Arc::clone(&shared)),
+            shared,
             settings: settings.clone(),
         }
     }

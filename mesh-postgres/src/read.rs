@@ -27,7 +27,12 @@ pub(crate) async fn run(
 ) -> Result<Result<JsonBody, ResolveError>, PoolError> {
     let read = &*statements.of_plan(plan);
     let budget = RowBudget::of_plan(plan);
-    match pool.read(&read.statement.sql, &params(plan, read), budget).await {
+    let (sql, params) = (&read.statement.sql, params(plan, read));
+    let rows = match pool.batches.read(sql, read.batch.as_ref(), &params, budget).await {
+        Some(rows) => Ok(rows),
+        None => pool.read(sql, &params, budget).await,
+    };
+    match rows {
         Err(error) if error.is_unreachable() => Err(error),
         rows => Ok(shape(plan, read, rows)),
     }

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use mesh_plan::plan::{ColumnSource, Grouping, Join, Nesting, PageSize, ReadTarget, SortKey};
 use mesh_plan::{Node, Plan, Value};
@@ -18,7 +19,7 @@ use crate::node_select::{NodeSelect, all_rows};
 use crate::order::SortTerm;
 use crate::param::{self, Param};
 use crate::related::typed_placeholder;
-use crate::statement::Params;
+use crate::statement::{Params, Statement};
 use crate::{group, keyset, render};
 
 /// The alias of the level of the parents.
@@ -92,6 +93,11 @@ pub trait LevelDialect: Dialect {
 
     /// Returns the common table expressions of levels.
     fn expressions(levels: &[Level]) -> WithClause;
+
+    /// Returns the text of a statement for several point reads that differ only in their ids ([`ReadStatement::batch`]).
+    fn batch(_statement: &Statement<Param<Self::Class>>, _levels: usize) -> Option<Arc<str>> {
+        None
+    }
 }
 
 /// The rows of a level.
@@ -204,7 +210,8 @@ impl<C: Class> ReadStatement<Param<C>> {
         render::resolve_indexes(&mut layout, &indexes);
         let mut values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs());
         let depends_on_values = values.any(|value| !D::Class::is_storable(value));
-        Self { statement, levels, layout, depends_on_values }
+        let batch = D::batch(&statement, levels);
+        Self { statement, levels, batch, layout, depends_on_values }
     }
 }
 

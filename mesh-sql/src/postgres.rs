@@ -9,6 +9,7 @@
 //! a response may contain.
 
 mod aggregate;
+mod batch;
 mod charset;
 mod compare;
 mod conversion;
@@ -27,6 +28,7 @@ pub use conversion::{Conversion, conversions};
 pub use dialect::Postgres;
 use mesh_plan::{Plan, Value};
 use type_class::TypeClass;
+pub use type_class::array;
 
 use crate::class;
 

@@ -133,14 +133,13 @@ impl SharedConnections {
     ) -> Option<Result<Vec<Row>, Error>> {
         let is_trial = self.may_share(sql)?;
         let read = self.choose()?;
-        let alone = || Sharing::TrialAt(Instant::now() + ALONE_TIME);
         if is_trial {
-            self.set_sharing(sql, alone());
+            self.set_alone(sql);
         }
         let rows = match read.run(sql, params, budget.at_most(ROW_BYTES)).await {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(_)) => {
-                self.set_sharing(sql, alone());
+                self.set_alone(sql);
                 // The rest of the rows has not arrived, so the read has not ended.
                 return None;
             }
@@ -149,7 +148,7 @@ impl SharedConnections {
         let connection = read.end();
         match rows {
             Err(error) if is_too_slow(&error) => {
-                self.set_sharing(sql, alone());
+                self.set_alone(sql);
                 None
             }
             Err(error) if is_stale(&error) => {
@@ -166,8 +165,13 @@ impl SharedConnections {
         }
     }
 
+    /// Returns whether a statement shares connections after a trial.
+    pub(super) fn shares(&self, sql: &str) -> bool {
+        matches!(self.sharing.get(sql), Some(Sharing::Always))
+    }
+
     /// Returns whether a statement may share a connection now, and if so, whether this is a trial.
-    fn may_share(&self, sql: &str) -> Option<bool> {
+    pub(super) fn may_share(&self, sql: &str) -> Option<bool> {
         match self.sharing.get(sql) {
             _ if self.max == 0 => None,
             Some(Sharing::Always) => Some(false),
@@ -177,6 +181,11 @@ impl SharedConnections {
                 None
             }
         }
+    }
+
+    /// Keeps a statement from sharing connections until its next trial.
+    pub(super) fn set_alone(&self, sql: &str) {
+        self.set_sharing(sql, Sharing::TrialAt(Instant::now() + ALONE_TIME));
     }
 
     fn set_sharing(&self, sql: &str, sharing: Sharing) {

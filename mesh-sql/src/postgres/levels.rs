@@ -1,5 +1,7 @@
 //! Levels in PostgreSQL: the rows of each parent are read by a lateral join.
 
+use std::sync::Arc;
+
 use mesh_plan::Node;
 use mesh_plan::plan::{ColumnSource, CompareOp, Join, Nesting, SortKey};
 use mesh_schema::Link;
@@ -8,9 +10,9 @@ use sea_query::{
     WithClause,
 };
 
-use super::Operand;
 use super::dialect::Postgres;
 use super::type_class::TypeClass;
+use super::{Operand, Param, batch};
 use crate::class::Class as _;
 use crate::custom::{cast, operator};
 use crate::dialect::Operands;
@@ -22,6 +24,7 @@ use crate::levels::{
 use crate::links::{JUNCTION, key_of_one, linked, linked_columns};
 use crate::order::{SortTerm, order_by, sort_terms};
 use crate::related::typed_placeholder;
+use crate::statement::Statement;
 
 /// Returns the number of the only row, or the column with the number of a row.
 fn row_number(level: &Level, of_row: Expr) -> Expr {
@@ -160,6 +163,10 @@ impl LevelDialect for Postgres {
 
     fn add_from(select: &mut SelectStatement, _levels: &[Level], number: usize) {
         select.from(level_name(number));
+    }
+
+    fn batch(statement: &Statement<Param>, levels: usize) -> Option<Arc<str>> {
+        batch::statement(statement, levels)
     }
 
     fn expressions(levels: &[Level]) -> WithClause {

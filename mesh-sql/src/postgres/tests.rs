@@ -180,6 +180,29 @@ fn groups_cast_their_sums() {
     );
 }
 
+#[test]
+fn several_point_reads_are_one_statement() {
+    let published = |_: &str, entity: &Entity| match entity.key.as_str() {
+        "post" => Access::all().when(Condition::equal("status", "out")),
+        _ => Access::all(),
+    };
+    let mesh = Mesh::builder(schema()).build().unwrap();
+    let restricted = Mesh::builder(schema()).policy(published).build().unwrap();
+    let batch = |mesh: &Mesh, query: &str, id: Option<&str>| {
+        let request = Request::collection(Format::Ql, query);
+        let request = id.map_or(request, |id| request.with_id(mesh_plan::RecordId::Text(id)));
+        ReadStatement::from_plan(&mesh.plan(&request).unwrap(), &Features::default()).batch
+    };
+    let sql = batch(&mesh, "{ post title author { name } }", Some("7")).unwrap();
+    expect![[r#"
+        SELECT r.*, b.n FROM ROWS FROM (pg_catalog.unnest(CAST($1 AS int8[]))) WITH ORDINALITY AS b (k1, n) CROSS JOIN LATERAL (SELECT CAST("c1" AS text), "c5", CAST("c4" AS text) FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE "t0"."id" OPERATOR(pg_catalog.=) b.k1) AS "q0" LEFT JOIN LATERAL (SELECT "t3"."name" AS "c4", "t3"."id" AS "c5" FROM "users" AS "t3" WHERE "t3"."id" OPERATOR(pg_catalog.=) "q0"."c2") AS "q3" ON TRUE LIMIT 1) AS r
+    "#]].assert_eq(&format!("{sql}\n"));
+    // Reads with to-many relations or other parameters run singly, as do lists.
+    assert_eq!(batch(&mesh, "{ post title tags { label } }", Some("7")), None);
+    assert_eq!(batch(&restricted, "{ post title }", Some("7")), None);
+    assert_eq!(batch(&mesh, "{ post title }", None), None);
+}
+
 /// Values of the query are never in the text, and an id that the column cannot contain is NULL.
 #[test]
 fn ids_are_bound_as_their_column_reads_them() {
