@@ -191,7 +191,7 @@ fn several_point_reads_are_one_statement() {
     let batch = |mesh: &Mesh, query: &str, id: Option<&str>| {
         let request = Request::collection(Format::Ql, query);
         let request = id.map_or(request, |id| request.with_id(mesh_plan::RecordId::Text(id)));
-        ReadStatement::from_plan(&mesh.plan(&request).unwrap(), &Features::default()).batch
+        ReadStatement::from_plan(&mesh.plan(&request).unwrap(), &Postgres::default()).batch
     };
     let sql = batch(&mesh, "{ post title author { name } }", Some("7")).unwrap();
     expect![[r#"
