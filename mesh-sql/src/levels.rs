@@ -9,6 +9,7 @@ use mesh_plan::plan::{ColumnSource, Grouping, Join, Nesting, PageSize, ReadTarge
 use mesh_plan::{Node, Plan, Value};
 use sea_query::{Expr, Query, SelectStatement, WithClause};
 
+use crate::alias::{column_name, rows_alias, table_alias};
 use crate::class::Class;
 use crate::custom::count_rows;
 use crate::dialect::{Dialect, Operands, ParamsOf};
@@ -21,13 +22,6 @@ use crate::param::{self, Param};
 use crate::related::typed_placeholder;
 use crate::statement::{Params, Statement};
 use crate::{group, keyset, render};
-
-/// The alias of the level of the parents.
-pub(crate) const PARENTS: &str = "h";
-/// The column with the number of a row within its level.
-pub(crate) const ROW_NUMBER: &str = "o";
-/// The column with the number of the parent's row.
-pub(crate) const PARENT_NUMBER: &str = "p";
 
 /// How a dialect renders levels.
 pub trait LevelDialect: Dialect {
@@ -429,28 +423,4 @@ fn links_id(join: &Join, parent: &Node) -> bool {
     let id = Some(&id.source);
     let mut keys = join.parent_keys.iter().map(|key| parent.columns.get(*key).map(|column| &column.source));
     join.parent_keys.len() == 1 && keys.all(|key| key.is_some() && key == id)
-}
-
-/// Returns the name of a level.
-pub(crate) fn level_name(number: usize) -> String {
-    format!("n{number}")
-}
-
-/// Returns the alias of a node's table.
-pub(crate) fn table_alias(number: usize) -> String {
-    format!("t{number}")
-}
-
-/// Returns the alias of a node's rows.
-pub(crate) fn rows_alias(number: usize) -> String {
-    format!("q{number}")
-}
-
-pub(crate) fn column_name(number: usize) -> String {
-    format!("c{number}")
-}
-
-/// Returns a column of rows under an alias.
-pub(crate) fn column(alias: &str, number: usize) -> Expr {
-    Expr::col((alias.to_owned(), column_name(number)))
 }

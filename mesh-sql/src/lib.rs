@@ -9,6 +9,7 @@
 
 #![deny(missing_docs)]
 
+mod alias;
 mod class;
 mod custom;
 mod dialect;

@@ -13,15 +13,15 @@ use sea_query::{
 use super::Operand;
 use super::dialect::MySql;
 use super::type_class::TypeClass;
+use crate::alias::{
+    PARENT_NUMBER, PARENTS, ROW_NUMBER, column, column_name, level_name, rows_alias, table_alias,
+};
 use crate::class::Class as _;
 use crate::custom::cast;
 use crate::dialect::{Dialect as _, Operands};
 use crate::group;
 use crate::layout::Layout;
-use crate::levels::{
-    Level, LevelDialect, LevelRows, Lowering, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation, Position,
-    ROW_NUMBER, Scope, column, column_name, level_name, rows_alias, table_alias,
-};
+use crate::levels::{Level, LevelDialect, LevelRows, Lowering, ParentKey, PendingRelation, Position, Scope};
 use crate::links::{JUNCTION, key_of_one, linked};
 use crate::order::{SortTerm, order_by, sort_terms};
 use crate::predicate::compare;
