@@ -47,7 +47,7 @@ async fn fill(database: &Database) -> Vec<Connection> {
 async fn reads_and_logins_wait_for_connections_when_the_database_has_no_room_for_more() {
     let Some(cluster) = small() else { return };
     // No read shares a connection.
-    let settings = Settings { statements: 0, ..Settings::default() };
+    let settings = Settings { statements: 0, wait: Duration::from_secs(60), ..Settings::default() };
     let served = Served::open(&cluster, &settings).await;
     let accounts = accounts(&served.database).await;
     let others = fill(&served.database).await;
