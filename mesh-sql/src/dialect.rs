@@ -162,14 +162,8 @@ pub trait Dialect: Sized {
         compare(params, left, op, value)
     }
 
-    /// Tests whether a value is in the session's list in a slot.
-    fn is_in_session(
-        &self,
-        params: &mut ParamsOf<'_, Self>,
-        left: OperandOf<Self>,
-        slot: usize,
-        negated: bool,
-    ) -> Expr;
+    /// Tests whether a value is in a list of the session.
+    fn is_in_session(&self, left: OperandOf<Self>, list: Expr, negated: bool) -> Expr;
 
     /// Tests whether a value is in a list that is not empty.
     fn is_in(

@@ -43,7 +43,8 @@ pub(super) fn lower<D: Dialect>(
         }
         Predicate::SessionIn { source, slot, negated, .. } => {
             let left = operand(params, source);
-            dialect.is_in_session(params, left, *slot, *negated)
+            let list = param::session_list(params, *slot, &left.class);
+            dialect.is_in_session(left, list, *negated)
         }
         Predicate::In { source, values, negated } => {
             let left = operand(params, source);

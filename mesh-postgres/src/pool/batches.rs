@@ -1,5 +1,5 @@
-//! Batches of point reads. While reads are under way, further ones of the same statement gather, and go together as one
-//! statement: an answer costs the database and the server several times as much as a row.
+//! Batches of point reads. Reads of a statement that arrive while a batch of it runs wait, and are then sent together as the next
+//! batch, which is one statement: an answer costs the database and the server several times as much as a row.
 //!
 //! A read that gets no rows from its batch runs singly. After a batch that failed, was too slow or returned too much, no reads of
 //! its statement gather until its next trial.
@@ -24,7 +24,7 @@ const READS: usize = 64;
 /// The reads that gather on the shared connections to one server.
 pub(crate) struct Batches {
     shared: Arc<SharedConnections>,
-    /// The reads that wait for the batch that is under way.
+    /// The reads of each batch that will be sent next.
     gathered: Mutex<HashMap<Key, Vec<GatheredRead>>>,
 }
 

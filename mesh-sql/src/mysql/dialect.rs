@@ -116,14 +116,7 @@ impl Dialect for MySql {
         left.expr.eq(right)
     }
 
-    fn is_in_session(
-        &self,
-        params: &mut Params<'_, Param>,
-        left: Operand,
-        slot: usize,
-        negated: bool,
-    ) -> Expr {
-        let list = param::session_list(params, slot, &left.class);
+    fn is_in_session(&self, left: Operand, list: Expr, negated: bool) -> Expr {
         let ty = left.class.list_type();
         let left = left.to_bindable();
         let collation = match &left.class {

@@ -105,14 +105,7 @@ impl Dialect for Postgres {
         compare::compare(params, left, op, (&*self.charset.known(value), slot))
     }
 
-    fn is_in_session(
-        &self,
-        params: &mut Params<'_, Param>,
-        left: Operand,
-        slot: usize,
-        negated: bool,
-    ) -> Expr {
-        let list = param::session_list(params, slot, &left.class);
+    fn is_in_session(&self, left: Operand, list: Expr, negated: bool) -> Expr {
         compare::any_or_all(&left.to_bindable(), list, negated)
     }
 

@@ -85,14 +85,7 @@ impl Dialect for Sqlite {
         class.compare(left.expr, CompareOp::Eq, right.expr)
     }
 
-    fn is_in_session(
-        &self,
-        params: &mut Params<'_, Param>,
-        left: Operand,
-        slot: usize,
-        negated: bool,
-    ) -> Expr {
-        let list = param::session_list(params, slot, &left.class);
+    fn is_in_session(&self, left: Operand, list: Expr, negated: bool) -> Expr {
         is_in_list(left, list, negated)
     }
 
