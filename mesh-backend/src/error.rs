@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::path::Path;
 
-use mesh_integrity::TableError;
+use mesh_integrity::TableLayoutError;
 
 /// An error with its sources.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -30,7 +30,7 @@ impl OpenError {
 
     /// Returns the faults of the error as separate messages, or its only message.
     pub fn faults(&self) -> Vec<String> {
-        let faults = self.cause.downcast_ref().map(|error: &TableError| error.faults.clone());
+        let faults = self.cause.downcast_ref().map(|error: &TableLayoutError| error.faults.clone());
         faults.unwrap_or_else(|| vec![self.to_string()])
     }
 

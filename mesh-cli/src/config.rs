@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mesh_plan::persisted::Registration;
-use mesh_server::{ClientLimits, Proxies, PurgeUrl, Timeouts};
+use mesh_server::otlp::CollectorUrl;
+use mesh_server::{ClientLimits, Proxies, PurgeUrl};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
 
@@ -15,24 +16,27 @@ use caching::Tags;
 use define::settings;
 pub(crate) use location::Location;
 use parse::{HOUR, MILLISECOND, SECOND};
+pub(crate) use pooler::Pooler;
 pub(crate) use print::EffectiveSettings;
 use reader::Reader;
 pub(crate) use reader::{BEARER_VARIABLE, FILE_VARIABLE, LoadedConfig, PASSWORD_VARIABLE};
 use sections::{
     Admin, ApiKeys, Audit, Bearer, Cache, Caching, Cors, Docs, Events, Export, Integrity, Limits, Mcp,
-    Mutations, Mysql, Otlp, Persisted, Postgres, Sqlite, State, Tls, Uploads,
+    Mutations, Otlp, Persisted, Postgres, State, Tls, Uploads,
 };
-pub(crate) use sections::{DocsAuth, Store, Users};
+pub(crate) use sections::{DocsAuth, McpTools, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile, variable};
 
 mod caching;
 mod define;
 mod location;
 pub(crate) mod parse;
+mod pooler;
 mod print;
 mod reader;
 #[cfg(test)]
 mod reference_page;
+mod removed;
 mod sections;
 mod sources;
 
@@ -46,7 +50,7 @@ settings! {
         listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 4_000)), parse::address;
         /// Path that all routes are under; empty: the root.
         base: BasePath = BasePath::default(), parse::base;
-        /// URL of the database, such as `sqlite:blog.db`.
+        /// URL of the database, such as `sqlite:blog.db`; with `?mmap=false` at its end, a SQLite file is not mapped into memory.
         database: Option<Location> = None, parse::optional_text;
         /// URLs of PostgreSQL servers that replicate `database`; reads go to them.
         replicas: Vec<Location> = Vec::new(), parse::locations;
@@ -56,22 +60,14 @@ settings! {
         schema: Option<PathBuf> = None, parse::optional_text;
         /// Threads that serve connections; 0: one per core.
         threads: usize = 0, parse::count(0, 1_024);
-        /// Whether each thread stays on one processor.
-        pin_threads: bool = false, parse::boolean;
         /// Time limit of a request.
         request_timeout: Duration = mesh_server::TransportLimits::default().request_timeout, parse::duration(MILLISECOND, 24 * HOUR);
-        /// Total time to wait for the data of a body; each 4 KiB received gives one second back.
-        body_timeout: Duration = mesh_server::TransportLimits::default().body_timeout, parse::duration(MILLISECOND, HOUR);
-        /// Time that an idle connection stays open.
-        idle_timeout: Duration = Timeouts::default().idle, parse::duration(MILLISECOND, 24 * HOUR);
         /// Time that a stopping server waits for running requests.
         shutdown_timeout: Duration = 10 * SECOND, parse::duration(Duration::ZERO, HOUR);
         /// Log filter: a level, or levels by target such as `info,mesh_server=debug`.
         log: String = "info".to_owned(), parse::log_filter;
         /// Format of log lines: `pretty` or `json`.
         log_format: LogFormat = LogFormat::Pretty, parse::choice;
-        /// Whether replies to reads carry `Server-Timing`.
-        server_timing: bool = true, parse::boolean;
         /// Proxies whose `X-Forwarded-For` is trusted: addresses and networks.
         trusted_proxies: Proxies = Proxies::default(), parse::proxies;
         /// Names accepted as `Host`; empty: loopback names at a loopback address if callers do not identify themselves, else any.
@@ -96,9 +92,7 @@ settings! {
         docs: Docs;
         cors: Cors;
         state: State;
-        mysql: Mysql;
         postgres: Postgres;
-        sqlite: Sqlite;
         tls: Tls;
     }
 }
@@ -122,7 +116,7 @@ impl parse::Choice for LogFormat {
 impl Config {
     /// Reports settings that do not fit together.
     fn check(&self, reader: &mut Reader<'_>) {
-        let Self { limits, caching, audit, integrity, tls, .. } = self;
+        let Self { limits, caching, integrity, otlp, tls, .. } = self;
         if limits.page_default > limits.page_max {
             let message =
                 format!("is {}, above 'limits.page_max', which is {}", limits.page_default, limits.page_max);
@@ -159,9 +153,8 @@ impl Config {
             reader.conflict([path, cause], &message);
         }
         self.check_purge(reader);
-        if audit.file.is_some() && !audit.table.is_empty() {
-            let message = "and 'audit.table' are mutually exclusive; set only one of them";
-            reader.conflict(["audit.file", "audit.table"], message);
+        if !otlp.headers.is_empty() && otlp.endpoint.as_ref().is_some_and(CollectorUrl::is_unencrypted) {
+            reader.warn("otlp.headers", "can be read on the way, because 'otlp.endpoint' is not 'https://…'");
         }
         if tls.cert.is_some() != tls.key.is_some() {
             let mut paths = ["tls.cert", "tls.key"];
@@ -188,15 +181,14 @@ impl Config {
             let message = "requires 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table': otherwise there would be no administrator";
             reader.conflict([path, "integrity.enabled"], message);
         }
-        if !docs.view_as.is_empty() && audit.file.is_none() && audit.table.is_empty() {
-            let message = "requires 'audit.file' or 'audit.table': each use is recorded";
-            reader.conflict(["docs.view_as", "audit.file"], message);
+        if !docs.view_as.is_empty() && audit.store.is_none() {
+            reader.conflict(["docs.view_as", "audit.store"], "requires 'audit.store': each use is recorded");
         }
         let surface = mesh_docs::Options::default().path(&docs.path);
         if surface.claims(base.as_str()) {
             let message = format!("must not be the base path '{base}' or a path above it");
             reader.conflict(["docs.path", "base"], &message);
-        } else if mcp.enabled && surface.claims(&format!("{base}/mcp")) {
+        } else if mcp.enabled != McpTools::Off && surface.claims(&format!("{base}/mcp")) {
             let message = format!("must not be '{base}/mcp', which is the path of the tools for agents");
             reader.conflict(["docs.path", "mcp.enabled"], &message);
         } else if self.admin.listen.is_none() && ADMIN_PAGES.contains(&docs.path.as_str()) {
@@ -304,23 +296,17 @@ impl Config {
                 query_bytes: limits.query_bytes,
                 depth: limits.depth,
                 fields: limits.fields,
-                relations: limits.relations,
-                filter_depth: limits.filter_depth,
-                filter_nodes: limits.filter_nodes,
-                in_values: limits.in_values,
-                group_keys: limits.group_keys,
-                aggregates: limits.aggregates,
                 relation_conditions: limits.relation_conditions,
                 aggregate_sorts: limits.aggregate_sorts,
                 page_max: limits.page_max,
+                ..mesh_ql::Limits::default()
             },
             page_default: limits.page_default,
             related_sort_rows: limits.related_sort_rows,
             rows: limits.rows,
             response_bytes: limits.response_bytes,
             export_rows: self.export.rows,
-            plans: self.cache.plans,
-            plan_bytes: self.cache.plan_bytes,
+            ..mesh_plan::Limits::default()
         }
     }
 
@@ -330,11 +316,21 @@ impl Config {
         ClientLimits::new()
             .requests(limits.requests)
             .connections_per_address(limits.connections_per_address)
-            .uploads_per_address(limits.uploads_per_address)
-            .exports_per_address(limits.exports_per_address)
+            .exports_per_address((self.exports_at_once() / 4).max(1))
             .streams_per_address(limits.streams_per_address)
             .streams_per_session(limits.streams_per_session)
-            .unsent_bytes(limits.unsent_bytes, limits.unsent_bytes_per_address)
+    }
+
+    /// Returns the number of concurrent exports. An export keeps a snapshot of the database for minutes, so few of the
+    /// requests that the database can serve may be exports.
+    pub(crate) fn exports_at_once(&self) -> usize {
+        (self.limits.requests / 30).max(1)
+    }
+
+    /// Returns the time that a request waits for a connection to the database: a part of its time limit, so that some of it
+    /// is left for the database, and clients can try again early.
+    pub(crate) fn connection_wait(&self) -> Duration {
+        mesh_postgres::Settings::default().wait.min(self.request_timeout / 2)
     }
 
     /// Returns the limits of requests.
@@ -343,7 +339,7 @@ impl Config {
             header_bytes: self.limits.header_bytes,
             body_bytes: self.limits.body_bytes,
             request_timeout: self.request_timeout,
-            body_timeout: self.body_timeout,
+            ..mesh_server::TransportLimits::default()
         }
     }
 }

@@ -30,16 +30,16 @@ impl UsersTable {
     /// `is_column` compares a column of the table with a name.
     ///
     /// # Errors
-    /// [`TableError`] if the table or some of its columns are missing.
+    /// [`TableLayoutError`] if the table or some of its columns are missing.
     pub fn check(
         &self,
         columns: &[String],
         is_column: impl Fn(&str, &str) -> bool,
-    ) -> Result<(), TableError> {
+    ) -> Result<(), TableLayoutError> {
         let table = &self.table;
         if columns.is_empty() {
             let fault = format!("there is no table '{table}' for 'integrity.users.table'");
-            return Err(TableError { faults: vec![fault] });
+            return Err(TableLayoutError { faults: vec![fault] });
         }
         let names = [
             ("id", Some(&self.id)),
@@ -54,29 +54,29 @@ impl UsersTable {
             format!("the table '{table}' has no column '{name}' for 'integrity.users.{setting}'")
         };
         let faults: Vec<_> = missing.map(fault).collect();
-        TableError::check(faults)
+        TableLayoutError::check(faults)
     }
 }
 
 /// The faults of a table of accounts or API keys that does not match the settings or lacks columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", faults.join("; "))]
-pub struct TableError {
+pub struct TableLayoutError {
     /// The faults, at least one.
     pub faults: Vec<String>,
 }
 
-impl TableError {
+impl TableLayoutError {
     /// Turns the faults of a table into an error.
     ///
     /// # Errors
-    /// [`TableError`] unless `faults` is empty.
+    /// [`TableLayoutError`] unless `faults` is empty.
     pub fn check(faults: Vec<String>) -> Result<(), Self> {
         if faults.is_empty() { Ok(()) } else { Err(Self { faults }) }
     }
 }
 
-impl From<String> for TableError {
+impl From<String> for TableLayoutError {
     fn from(fault: String) -> Self {
         Self { faults: vec![fault] }
     }

@@ -40,7 +40,7 @@ pub use accounts::api_keys::{
 };
 #[cfg(feature = "accounts")]
 pub use accounts::passwords;
-pub use accounts::{Account, AccountError, AccountSource, AccountsUnavailable, TableError, UsersTable};
+pub use accounts::{Account, AccountError, AccountSource, AccountsUnavailable, TableLayoutError, UsersTable};
 pub use attempt_store::{AttemptKey, AttemptStore};
 pub use authenticator::{Authenticator, Credentials, LoginError};
 pub use error::{BindingFault, IntegrityError, QueryRefusal, ReplayReason};

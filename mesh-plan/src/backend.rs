@@ -5,9 +5,7 @@ pub use crate::mesh::{Expected, Transacted};
 pub use crate::outcome::CommitGate;
 pub use crate::plan::{PlanId, PlanKey};
 pub use crate::repeats::Repeats;
-pub use crate::resolver::{
-    Export, ExportSink, MaybeReady, Trace, TracedStatement, Usage, WaitCounter, box_in_place,
-};
+pub use crate::resolver::{Export, ExportSink, MaybeReady, Trace, TracedStatement, Usage, WaitCounter};
 pub use crate::rows::Total;
 pub use crate::script::{Script, ScriptError, ScriptStep, StepResult};
 pub use crate::shape::number_text;

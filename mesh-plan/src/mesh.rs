@@ -157,7 +157,7 @@ impl<'a> Request<'a> {
             ReadKind::Collection => "c",
             ReadKind::Export => "x",
         };
-        [class, format.name(), kind, &text].concat()
+        [class, format.as_str(), kind, &text].concat()
     }
 }
 

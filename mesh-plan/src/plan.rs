@@ -183,7 +183,7 @@ impl Plan {
     }
 
     /// Returns the sort values of the row that the page follows in the order of [`Node::order`]; `None` for a page without
-    /// a cursor.
+    /// a cursor. Plans with the same [`Self::id`] have NULL in the same places.
     pub fn cursor(&self) -> Option<&[Value]> {
         self.cursor.as_deref()
     }
@@ -204,7 +204,6 @@ impl Plan {
         let mut node = self.query.node.clone();
         if let Some(page) = &mut node.page {
             page.size = PageSize::Rows(size);
-            page.cursor_nulls = after.map(|values| values.iter().map(|it| *it == Value::Null).collect());
         }
         Self { cursor: after.map(Arc::from), ..self.with_node(node) }
     }

@@ -91,7 +91,7 @@ pub(crate) fn plan(
     }
     let seal = cursors.seal(cursor_scope(&node).as_ref());
     let (mut cursor, mut cursor_span) = (None, None);
-    if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
+    if let (Some(_), Some(page)) = (&node.page, &query.root.controls.page)
         && let Some(requested) = page.after.as_ref().or(page.before.as_ref())
     {
         let (text, name) = match &requested.value {
@@ -115,7 +115,6 @@ pub(crate) fn plan(
                 };
                 PlanError::new(kind, node.path.as_str()).with_span(requested.span)
             })?;
-            planned.cursor_nulls = Some(values.iter().map(|value| *value == Value::Null).collect());
             cursor = Some(typed(&node.columns, &node.order, values));
         }
     }
@@ -276,12 +275,7 @@ impl<'a> Planner<'a> {
                 PageSize::Input(self.params.page_size(path, name, *span)?)
             }
         };
-        Ok(Some(Page {
-            size,
-            reversed: last.is_some(),
-            cursor_nulls: None,
-            total: requested.is_some_and(|page| page.total),
-        }))
+        Ok(Some(Page { size, reversed: last.is_some(), total: requested.is_some_and(|page| page.total) }))
     }
 }
 

@@ -23,17 +23,6 @@ pub use usage::{Usage, WaitCounter};
 /// A boxed future, as trait objects return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Creates a future in its box. [`Box::pin`] copies a future after it is created, which takes longer if it is large.
-///
-/// ```
-/// # futures_util::future::FutureExt::now_or_never(async {
-/// assert_eq!(mesh_plan::backend::box_in_place(|| async { 1 + 1 }).await, 2);
-/// # });
-/// ```
-pub fn box_in_place<F: Future>(create: impl FnOnce() -> F) -> Pin<Box<F>> {
-    Box::into_pin(Box::write(Box::new_uninit(), create()))
-}
-
 /// A result that is available now, without an allocation, or later. Awaiting works in both cases.
 pub type MaybeReady<'a, T> = Either<Ready<T>, BoxFuture<'a, T>>;
 

@@ -54,7 +54,7 @@ mod app;
 mod clients;
 mod connection;
 mod events;
-#[cfg(any(feature = "jwks", feature = "purge"))]
+#[cfg(any(feature = "jwks", feature = "otlp", feature = "purge"))]
 mod https_client;
 mod identity;
 mod integrity;

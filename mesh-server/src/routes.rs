@@ -23,7 +23,6 @@ use http::Response;
 use http::request::Parts;
 use mesh_plan::RecordId::Segment;
 use mesh_plan::WriteTarget;
-use mesh_plan::backend::box_in_place;
 use mesh_wire::{Route, WireError, response};
 
 use crate::pipeline::body::{Body, RequestBody};
@@ -79,7 +78,7 @@ async fn protocol(
     }
     // Routing refuses the routes of disabled profiles.
     let target = write_target(&route).ok_or_else(WireError::not_found)?;
-    box_in_place(|| write::answer(cx, target, body)).await
+    Box::pin(write::answer(cx, target, body)).await
 }
 
 /// Returns the target of a write route; `None` for other routes.

@@ -22,6 +22,24 @@ pub(super) fn key_of_one(join: &Join) -> Option<&[ColumnPair]> {
     }
 }
 
+/// Returns the positions of those columns of a node that a direct link compares. They are never NULL if there is a record.
+pub(super) fn linked_columns(node: &Node, pairs: &[ColumnPair]) -> impl Iterator<Item = usize> {
+    let is_linked = |source: &ColumnSource| matches!(source, ColumnSource::Column(name) if pairs.iter().any(|pair| pair.target == *name));
+    node.columns
+        .iter()
+        .enumerate()
+        .filter(move |(_, column)| is_linked(&column.source))
+        .map(|(index, _)| index)
+}
+
+/// Returns the storage type of a column of a node's table.
+pub(super) fn native_type<'n>(node: &'n Node, source: &ColumnSource) -> Option<&'n NativeType> {
+    match source {
+        ColumnSource::Column(column) => node.native.get(column),
+        _ => None,
+    }
+}
+
 /// Returns the operand for a column of the table with this alias. `native` has the storage types of its columns.
 pub(super) fn table_operand<C: Class>(
     native: &HashMap<String, NativeType>,

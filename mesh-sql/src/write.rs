@@ -3,10 +3,10 @@
 //! The statements themselves look up the keys that link records. Therefore only values of the request are bound, and both ends
 //! of a link are read as the transaction sees them.
 
-pub(super) mod find;
-pub(super) mod many;
-mod part;
-pub(super) mod probe;
+mod find;
+mod many;
+mod merge_part;
+mod probe;
 mod recheck;
 mod record;
 mod reference;
@@ -18,10 +18,9 @@ mod tests;
 use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, ReturningClause};
 
 use self::select::id_parts;
-use super::dialect::{Dialect, IdPart, ParamsOf};
+use super::dialect::{Dialect, IdPart, ParamOf, ParamsOf};
 use super::links::table_operand;
 use super::operand::Operand;
-use super::param::Param;
 use super::statement::{Params, Statement};
 use mesh_plan::Mutation;
 use mesh_plan::Node;
@@ -32,19 +31,20 @@ use mesh_plan::mutation::{
 use mesh_plan::plan::{ColumnSource, CompareOp};
 use mesh_plan::{Key, WriteError};
 
-pub use part::Part;
-pub use probe::WriteProbe;
-pub use reference::SetReference;
-pub(super) use reference::references;
+pub use find::{find, find_written};
+pub use many::{create_many, permitted};
+pub use merge_part::MergePart;
+pub use probe::{WriteProbe, write_probes};
+pub use reference::{SetReference, references};
 
 /// The alias of the record that the path names.
 const PARENT: &str = "p";
 /// The alias of the other record.
-const TARGET: &str = "t";
+const OTHER: &str = "t";
 
 /// One statement of a write.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step<P> {
+pub struct WriteStep<P> {
     /// The statement. Its result is whether it returns rows; their cells matter only if `returns_id` is set.
     pub statement: Statement<P>,
     /// Whether the first cells of the returned row are the id of the written record.
@@ -57,7 +57,7 @@ pub struct Step<P> {
     /// waited for that transaction. The check also sees the changes of the write itself, which do not count.
     pub repeats: bool,
     /// The part of an [`Action::Merge`] that it belongs to.
-    pub part: Part,
+    pub merge_part: MergePart,
 }
 
 /// The reason why a step returns no row.
@@ -77,7 +77,7 @@ pub enum EmptyResult {
     Reference(usize),
 }
 
-impl<P> Step<P> {
+impl<P> WriteStep<P> {
     /// Returns whether the statement changes nothing.
     pub fn is_read(&self) -> bool {
         self.statement.sql.starts_with("SELECT ")
@@ -92,7 +92,7 @@ impl<P> Step<P> {
 
     /// Returns the error of a write in which this step returned no row; `None` if that is not a failure.
     pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
-        let mutation = self.part.of(mutation);
+        let mutation = self.merge_part.of(mutation);
         let (action, unknown) = (mutation.action(), Key::default());
         Some(match self.if_none? {
             EmptyResult::Subject => mutation.subject().not_found(action.id().unwrap_or(&unknown)),
@@ -124,34 +124,35 @@ struct Parent<'a> {
 }
 
 /// Lowers a write.
-pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<Param<D::Class>>> {
-    let mut steps = Steps::new(dialect);
+pub fn write_steps<D: Dialect>(mutation: &Mutation, dialect: &D) -> Vec<WriteStep<ParamOf<D>>> {
+    let mut steps = WriteSteps::new(dialect);
     if let Action::Merge { id, update, create } = mutation.action() {
-        steps.part = Part::Find;
+        steps.merge_part = MergePart::Find;
         let select = steps.select_writable_record(mutation.subject(), id);
         steps.push(&select, None);
-        for (part, mutation) in [(Part::Update, update), (Part::Create, create)] {
-            steps.part = part;
+        for (merge_part, mutation) in [(MergePart::Update, update), (MergePart::Create, create)] {
+            steps.merge_part = merge_part;
             steps.all(mutation);
         }
     } else {
         steps.all(mutation);
     }
+    steps.list.iter_mut().for_each(|step| dialect.complete_write(&mut step.statement.sql, mutation));
     steps.list
 }
 
-struct Steps<D: Dialect> {
-    dialect: D,
+struct WriteSteps<'d, D: Dialect> {
+    dialect: &'d D,
     /// The parameters of the next step.
-    params: ParamsOf<D>,
-    list: Vec<Step<Param<D::Class>>>,
+    params: ParamsOf<'d, D>,
+    list: Vec<WriteStep<ParamOf<D>>>,
     /// The part that the next step belongs to.
-    part: Part,
+    merge_part: MergePart,
 }
 
-impl<D: Dialect> Steps<D> {
-    fn new(dialect: D) -> Self {
-        Self { dialect, params: Params::new(None), list: Vec::new(), part: Part::Whole }
+impl<'d, D: Dialect> WriteSteps<'d, D> {
+    fn new(dialect: &'d D) -> Self {
+        Self { dialect, params: Params::new(&[], None), list: Vec::new(), merge_part: MergePart::Whole }
     }
 
     /// Adds the statements of a write with all its checks.
@@ -169,7 +170,7 @@ impl<D: Dialect> Steps<D> {
         match mutation.action() {
             Action::Create { values } => self.create(subject, values, None),
             Action::Update { id, values } => self.update(subject, id, values),
-            // A merge consists of two other writes, which `lower` lowers one after the other.
+            // A merge consists of two other writes, which `write_steps` lowers one after the other.
             Action::Merge { .. } => {}
             Action::Delete { id } => {
                 if !D::RETURNS_UPDATED {
@@ -250,21 +251,21 @@ impl<D: Dialect> Steps<D> {
     /// Returns the current value of a column of the written record; NULL if the record is new.
     fn current_value(&mut self, subject: &GuardedEntity, id: Option<&Key>, column: &str) -> Expr {
         match id {
-            Some(id) => self.cell(subject, id, TARGET, column),
+            Some(id) => self.cell(subject, id, OTHER, column),
             None => Expr::null(),
         }
     }
 
     fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<EmptyResult>) {
-        let params = std::mem::replace(&mut self.params, Params::new(None));
+        let params = std::mem::replace(&mut self.params, Params::new(&[], None));
         let statement = params.render(statement, self.dialect.builder());
-        self.list.push(Step {
+        self.list.push(WriteStep {
             statement,
             returns_id: false,
             counts_rows: false,
             if_none,
             repeats: false,
-            part: self.part,
+            merge_part: self.merge_part,
         });
     }
 

@@ -31,6 +31,7 @@ pages! {
     readme: "README.md", "curl", "openssl", "node";
     agents: "docs/agents.md", "curl", "sqlite3";
     api_keys: "docs/api-keys.md", "curl", "sqlite3";
+    attacks: "docs/attacks.md";
     audit: "docs/audit.md", "curl", "sqlite3";
     backend_crate: "mesh-backend/README.md";
     caching: "docs/caching.md", "curl", "sqlite3", "nginx";

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use mesh_schema::nearest;
-use mesh_server::otlp::Endpoint;
+use mesh_server::otlp::CollectorUrl;
 use mesh_server::{Jwks, Proxies, PurgeUrl, Rate};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::response::CacheControl;
+use percent_encoding::percent_decode_str;
 use tracing_subscriber::filter::Targets;
 
 use crate::config::location::Location;
@@ -136,6 +137,15 @@ pub(crate) fn locations(value: &Value) -> Result<Vec<Location>, String> {
     Ok(list(value)?.into_iter().map(Location::from).collect())
 }
 
+/// Parses the file or the table of the audit log.
+pub(crate) fn audit_store(value: &Value) -> Result<Location, String> {
+    let text = text(value)?;
+    match text.split_once(':') {
+        Some(("file" | "table", name)) if !name.is_empty() => Ok(text.into()),
+        _ => Err(format!("must be 'file:PATH' or 'table:NAME', not {value}")),
+    }
+}
+
 /// Parses a secret; the message does not quote it.
 pub(crate) fn secret(value: &Value) -> Result<Option<SecretText>, String> {
     optional_text(value).map_err(|_| "must be a quoted string".to_owned())
@@ -252,8 +262,24 @@ pub(crate) fn hosts(value: &Value) -> Result<Vec<String>, String> {
 }
 
 /// Parses the URL of a collector of traces.
-pub(crate) fn collector(value: &Value) -> Result<Endpoint, String> {
-    Endpoint::parse(&text(value)?).map_err(|error| format!("is invalid: {error}"))
+pub(crate) fn collector(value: &Value) -> Result<CollectorUrl, String> {
+    CollectorUrl::parse(&text(value)?).map_err(|error| error.to_string())
+}
+
+/// Parses header lines such as `X-Api-Key: KEY`, or pairs `name=value` with escapes as OpenTelemetry writes them; the message
+/// does not quote them.
+pub(crate) fn headers(value: &Value) -> Result<Vec<SecretText>, String> {
+    let line = |SecretText(item): SecretText| match item.split_once('=') {
+        Some((name, value)) if !name.contains(':') => {
+            SecretText(format!("{name}: {}", percent_decode_str(value).decode_utf8_lossy()))
+        }
+        _ => SecretText(item),
+    };
+    let lines: Vec<_> = secrets(value)?.into_iter().map(line).collect();
+    if lines.iter().all(|line| line.header().is_some()) {
+        return Ok(lines);
+    }
+    Err("must be a list of headers, such as 'X-Api-Key: KEY'".to_owned())
 }
 
 /// Parses one of a few names.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mesh_server::otlp::Endpoint;
+use mesh_server::otlp::CollectorUrl;
 use mesh_server::{Proxies, Rate};
 use mesh_wire::BasePath;
 use mesh_wire::response::CacheControl;
@@ -253,7 +253,7 @@ printed! {
     BasePath: |path| quoted(path.as_str());
     CacheControl: |control| quoted(&control.to_string());
     Duration: |time| quoted(&DisplayDuration(*time).to_string());
-    Endpoint: |url| quoted(&url.to_string());
+    CollectorUrl: |url| quoted(&url.to_string());
     Rate: |rate| quoted(&rate.to_string());
     SocketAddr: |address| quoted(&address.to_string());
 }

@@ -6,6 +6,7 @@ use mesh_schema::nearest;
 
 use crate::config::Config;
 use crate::config::print::{EffectiveSettings, SettingValue};
+use crate::config::removed;
 use crate::config::sources::{
     ConfigFault, Flags, Origin, PREFIX, SettingsFile, Sources, Value, WrittenValue, variable,
 };
@@ -144,13 +145,17 @@ impl<'a> Reader<'a> {
 
     fn find_unknown(&mut self) {
         let sections: BTreeSet<_> = self.known.iter().flat_map(|path| prefixes(path)).collect();
+        let former: BTreeSet<_> = removed::paths().flat_map(prefixes).collect();
         let mut unknown = BTreeSet::new();
         for (path, origin) in &self.sources.tables {
             let path = path.as_str();
             if self.is_in_table(path) {
                 continue;
             }
-            if sections.contains(path) || prefixes(path).any(|prefix| unknown.contains(prefix)) {
+            if sections.contains(path)
+                || former.contains(path)
+                || prefixes(path).any(|prefix| unknown.contains(prefix))
+            {
                 continue;
             }
             unknown.insert(path);
@@ -172,6 +177,8 @@ impl<'a> Reader<'a> {
             }
             let message = if sections.contains(path) {
                 format!("'{path}' is a section with several settings: write [{path}]")
+            } else if let Some(message) = removed::explain(path) {
+                message
             } else {
                 let hint = self.nearest_setting(path).map(|name| format!("'{name}'"));
                 format!("there is no setting '{path}'{}", did_you_mean(hint))
@@ -205,11 +212,11 @@ impl<'a> Reader<'a> {
             .map(|name| {
                 let path = name.trim_start_matches(PREFIX).to_ascii_lowercase().replace("__", ".");
                 let other = || nearest(name, others.iter().copied()).map(str::to_owned);
-                let hint = self.nearest_setting(&path).map(variable).or_else(other);
-                ConfigFault {
-                    origin: Origin::Variable(name.clone()),
-                    message: format!("ignored, because no setting has this name{}", did_you_mean(hint)),
-                }
+                let hint = || self.nearest_setting(&path).map(variable).or_else(other);
+                let why = removed::explain(&path)
+                    .unwrap_or_else(|| format!("no setting has this name{}", did_you_mean(hint())));
+                let message = format!("ignored, because {why}");
+                ConfigFault { origin: Origin::Variable(name.clone()), message }
             })
             .collect()
     }

@@ -52,7 +52,7 @@ fn tables() -> [(&'static str, Vec<Row>); 5] {
             ErrorKind::Integrity => "401, 403".to_owned(),
             kind => kind.status().as_u16().to_string(),
         };
-        vec![Some(format!("`{}`", kind.name())), Some(status), None, None]
+        vec![Some(format!("`{}`", kind.as_str())), Some(status), None, None]
     });
     let codes = Code::ALL.into_iter().map(|code| {
         let error = match code {
@@ -65,12 +65,12 @@ fn tables() -> [(&'static str, Vec<Row>); 5] {
             Code::ReplyFailed => WireError::reply_failed(),
             code => WireError::integrity(code, ""),
         };
-        let error = format!("{} `{}`", error.status.as_u16(), error.kind.name());
-        vec![Some(format!("`{}`", code.name())), Some(error), None, None]
+        let error = format!("{} `{}`", error.status.as_u16(), error.kind.as_str());
+        vec![Some(format!("`{}`", code.as_str())), Some(error), None, None]
     });
     let types = FieldType::ALL.into_iter().map(|ty| {
         let operators = FilterOp::ALL.into_iter().map(|op| if takes(ty, op) { "yes" } else { "" }.to_owned());
-        [format!("`{}`", ty.name())].into_iter().chain(operators).map(Some).collect()
+        [format!("`{}`", ty.as_str())].into_iter().chain(operators).map(Some).collect()
     });
     [
         ("| setting | default | meaning |", settings.iter().map(|path| setting("", path)).collect()),
@@ -112,7 +112,7 @@ fn takes(ty: FieldType, op: FilterOp) -> bool {
         FilterOp::In | FilterOp::Nin => format!(r#","value":[{}]"#, sample(ty)),
         _ => format!(r#","value":{}"#, sample(ty)),
     };
-    let filter = format!(r#"{{"field":"value","op":"{}"{value}}}"#, op.name());
+    let filter = format!(r#"{{"field":"value","op":"{}"{value}}}"#, op.as_str());
     let query = format!(r#"{{"thing":{{"$select":{{"id":true}},"$where":{filter}}}}}"#);
     mesh.plan(&Request::collection(mesh_ql::Format::Json, &query)).is_ok()
 }

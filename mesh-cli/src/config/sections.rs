@@ -7,14 +7,15 @@ use std::time::Duration;
 use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
 use mesh_plan::persisted::Registration;
-use mesh_server::otlp::Endpoint;
-use mesh_server::{ClientLimits, Purge, Rate, Rates};
+use mesh_server::otlp::CollectorUrl;
+use mesh_server::{ClientLimits, Rate};
 use mesh_wire::response::CacheControl;
 
 use super::caching::{EntityControls, Tags};
 use super::define::settings;
 use super::location::Location;
 use super::parse::{self, Choice, GIBIBYTE, HOUR, MEBIBYTE, SECOND, SecretText};
+use super::pooler::Pooler;
 
 settings! {
     /// Limits of requests, queries and replies.
@@ -27,8 +28,6 @@ settings! {
         depth: usize = mesh_ql::Limits::default().depth, parse::count(0, mesh_ql::Limits::MAX_DEPTH as u64);
         /// Selected fields and relations of a query
         fields: usize = mesh_ql::Limits::default().fields, parse::count(1, 100_000);
-        /// Selected relations of a query
-        relations: usize = mesh_ql::Limits::default().relations, parse::count(0, 100_000);
         /// Objects of one answer
         rows: usize = mesh_plan::Limits::default().rows, parse::count(1, 100_000_000);
         /// Bytes of one answer, before compression
@@ -41,38 +40,20 @@ settings! {
         header_bytes: usize = mesh_server::TransportLimits::default().header_bytes, parse::size(1_024, 16 * MEBIBYTE);
         /// Connections that are open at a time
         connections: usize = 10_000, parse::count(1, 1_000_000);
+        /// Connections to one PostgreSQL or MariaDB server, for reads and as many for writes
+        database_connections: usize = mesh_postgres::Settings::default().connections, parse::count(1, 10_000);
         /// Connections of one client address (IPv6: /64); of a client behind a trusted proxy, requests under way
         connections_per_address: usize = ClientLimits::CONNECTIONS_PER_ADDRESS, parse::count(1, 1_000_000);
-        /// Uploads of one client address (IPv6: /64) whose bytes are being received
-        uploads_per_address: usize = ClientLimits::UPLOADS_PER_ADDRESS, parse::count(1, 1_000_000);
-        /// Exports of one client address (IPv6: /64)
-        exports_per_address: usize = ClientLimits::EXPORTS_PER_ADDRESS, parse::count(1, 1_000_000);
         /// Event streams of one client address (IPv6: /64)
         streams_per_address: usize = ClientLimits::STREAMS_PER_ADDRESS, parse::count(1, 1_000_000);
         /// Event streams of one session
         streams_per_session: usize = ClientLimits::STREAMS_PER_SESSION, parse::count(1, 1_000_000);
-        /// Bytes of answers that wait in memory for their readers
-        unsent_bytes: usize = ClientLimits::UNSENT_BYTES, parse::size(MEBIBYTE, 4 * GIBIBYTE - 1);
-        /// Bytes of answers that wait for the readers of one client address
-        unsent_bytes_per_address: usize = ClientLimits::UNSENT_BYTES_PER_ADDRESS, parse::size(65_536, 4 * GIBIBYTE - 1);
-        /// Requests that wait for a database or a resolver at a time
+        /// Requests that wait for a database or a resolver at a time; one export for each thirty, a quarter of them for one address
         requests: usize = ClientLimits::REQUESTS, parse::count(1, 1_000_000);
         /// Nonces that are remembered for one session
         nonces_per_session: usize = mesh_integrity::Gate::NONCES_PER_SESSION, parse::count(1, 1_000_000);
-        /// Failed logins per minute for one account from one address; ten times as many for one account and for one address
+        /// Failed logins per minute for one account from one address; ten times as many for one account and for one address; sixty times as many invalid bearer tokens and API keys of one address (IPv6: /64)
         login_per_minute: u32 = mesh_server::Integrity::LOGIN_PER_MINUTE, parse::count(1, 1_000_000);
-        /// Invalid bearer tokens and API keys per minute of one client address (IPv6: /64)
-        invalid_credentials_per_minute: u32 = Rates::INVALID_CREDENTIALS_PER_MINUTE, parse::count(1, 1_000_000);
-        /// Levels of a filter
-        filter_depth: usize = mesh_ql::Limits::default().filter_depth, parse::count(1, mesh_ql::Limits::MAX_FILTER_DEPTH as u64);
-        /// Combinators and conditions of a filter
-        filter_nodes: usize = mesh_ql::Limits::default().filter_nodes, parse::count(1, 1_000);
-        /// Values of `in` or `nin`
-        in_values: usize = mesh_ql::Limits::default().in_values, parse::count(1, 10_000);
-        /// Fields of `$groupBy` or `$distinct`, keys of `$orderBy`
-        group_keys: usize = mesh_ql::Limits::default().group_keys, parse::count(1, 64);
-        /// Entries of `$aggregate`
-        aggregates: usize = mesh_ql::Limits::default().aggregates, parse::count(1, 1_000);
         /// Conditions on relations in one query
         relation_conditions: usize = mesh_ql::Limits::default().relation_conditions, parse::count(0, 100);
         /// Keys of `$orderBy` that are aggregates of relations, in one query
@@ -87,10 +68,10 @@ settings! {
 
     /// Traces.
     Otlp["otlp."] {
-        /// URL of an OpenTelemetry collector that spans are sent to.
-        endpoint: Option<Endpoint> = None, parse::optional(parse::collector);
-        /// Name of this server in traces.
-        service: String = "mesh-server".to_owned(), parse::required_text;
+        /// URL of an OpenTelemetry collector that spans are sent to, such as `http://127.0.0.1:4318`; also `OTEL_EXPORTER_OTLP_ENDPOINT`.
+        endpoint: Option<CollectorUrl> = None, parse::optional(parse::collector);
+        /// Headers for the collector, such as `["X-Api-Key: KEY"]`; also `OTEL_EXPORTER_OTLP_HEADERS`.
+        headers: Vec<SecretText> = Vec::new(), parse::headers;
     }
 
     /// Health checks and metrics.
@@ -101,14 +82,8 @@ settings! {
 
     /// Caches in memory.
     Cache["cache."] {
-        /// Number of cached query plans; 0 turns the cache off.
-        plans: usize = mesh_plan::Limits::default().plans, parse::count(0, 1_000_000);
-        /// Estimated bytes of cached plans and their texts, for the cache by text and the cache by header each.
-        plan_bytes: usize = mesh_plan::Limits::default().plan_bytes, parse::size(0, 64 * GIBIBYTE);
-        /// Bytes of cached prepared statements of a SQLite database, for all threads together; 0 turns the cache off.
-        statements: usize = 4 * mesh_sqlite::Settings::default().statements, parse::size(0, 64 * GIBIBYTE);
         /// Bytes of cached responses of a SQLite database, which are valid until it changes; 0 turns the cache off.
-        responses: usize = 64 << 20, parse::size(0, 64 * GIBIBYTE);
+        responses: usize = mesh_sqlite::Settings::default().response_cache, parse::size(0, 64 * GIBIBYTE);
     }
 
     /// How long HTTP caches may keep answers to reads by GET. `SPEC §12.3`
@@ -130,8 +105,6 @@ settings! {
         urls: Vec<String> = Vec::new(), parse::purge_urls;
         /// Header of each purge, such as `Fastly-Key: KEY`; sent only over https, or to this machine.
         header: Option<SecretText> = None, parse::header;
-        /// Minimum time between two purges of a cache; changes in between are sent together.
-        interval: Duration = Purge::INTERVAL, parse::duration(Duration::ZERO, HOUR);
     }
 
     /// Sessions and signed requests.
@@ -211,10 +184,8 @@ settings! {
 
     /// The audit log.
     Audit["audit."] {
-        /// File that the audit log is appended to, one JSON object per line.
-        file: Option<PathBuf> = None, parse::optional_text;
-        /// Table of the database that the audit log is written to, with the columns `time`, `event` and `entry`; empty: none.
-        table: String = String::new(), parse::text;
+        /// Where the audit log is kept: `file:PATH`, one JSON object per line, or `table:NAME`, a table of the database with the columns `time`, `event` and `entry`; empty: none.
+        store: Option<Location> = None, parse::optional(parse::audit_store);
         /// Whether the entries of writes have the values of fields, and not only their names.
         values: bool = false, parse::boolean;
     }
@@ -265,8 +236,6 @@ settings! {
         rows: u32 = mesh_plan::Limits::default().export_rows, parse::count(1, u32::MAX as u64 - 1);
         /// Time limit of an export, which keeps a snapshot of the database until it ends.
         timeout: Duration = mesh_server::Exports::DEFAULT_TIMEOUT, parse::duration(SECOND, 24 * HOUR);
-        /// Concurrent exports; further ones are refused with 503.
-        at_once: usize = mesh_server::Exports::DEFAULT_AT_ONCE, parse::count(1, 10_000);
     }
 
     /// Writes. `SPEC §11`
@@ -277,16 +246,8 @@ settings! {
 
     /// Tools for agents, with the Model Context Protocol.
     Mcp["mcp."] {
-        /// Whether the tools are served at `mcp` under the base path.
-        enabled: bool = false, parse::boolean;
-        /// Objects in the result of a tool.
-        rows: usize = mesh_server::Mcp::DEFAULT_ROWS, parse::count(1, 1_000_000);
-        /// Bytes of the result of a tool.
-        bytes: usize = mesh_server::Mcp::DEFAULT_BYTES, parse::size(1_024, 64 * MEBIBYTE);
-        /// Whether to offer a tool for writes, if `mutations.enabled` is set.
-        writes: bool = false, parse::boolean;
-        /// Whether explanations show SQL.
-        sql: bool = false, parse::boolean;
+        /// Whether the tools are served at `mcp` under the base path: `false`, `true`, or `writes` with a tool for writes, if `mutations.enabled` is set.
+        enabled: McpTools = McpTools::Off, parse::choice;
     }
 
     /// The playground.
@@ -323,40 +284,10 @@ settings! {
         path: Option<PathBuf> = None, parse::optional_text;
     }
 
-    /// Connections to a MariaDB database.
-    Mysql["mysql."] {
-        /// Maximum number of connections to the server, for reads and for writes.
-        connections: usize = mesh_mysql::Settings::default().connections, parse::count(1, 10_000);
-        /// Time after which an idle connection is closed.
-        idle_timeout: Duration = mesh_mysql::Settings::default().idle_timeout, parse::duration(Duration::from_secs(1), HOUR);
-        /// Prepared statements of one connection; 0 prepares each statement anew.
-        statements: usize = mesh_mysql::Settings::default().statements, parse::count(0, 100_000);
-        /// Time that a request waits for a connection.
-        wait: Duration = mesh_mysql::Settings::default().wait, parse::duration(Duration::from_millis(1), HOUR);
-    }
-
     /// Connections to a PostgreSQL database.
     Postgres["postgres."] {
-        /// Maximum number of connections to one server.
-        connections: usize = mesh_postgres::Settings::default().connections, parse::count(1, 10_000);
-        /// Time after which an idle connection is closed.
-        idle_timeout: Duration = mesh_postgres::Settings::default().idle_timeout, parse::duration(Duration::from_secs(1), HOUR);
-        /// Memory of the database server for the prepared statements of one connection, an estimate; 0 disables prepared statements.
-        statements: usize = mesh_postgres::Settings::default().statements, parse::size(0, 64 * GIBIBYTE);
-        /// Time that a request waits for a connection.
-        wait: Duration = mesh_postgres::Settings::default().wait, parse::duration(Duration::from_millis(1), HOUR);
-        /// How far a replica may be behind the primary.
-        lag: Duration = mesh_postgres::Settings::default().lag, parse::duration(Duration::from_millis(1), HOUR);
-        /// Whether a pooler assigns a connection to each transaction.
-        pooler: bool = mesh_postgres::Settings::default().pooler, parse::boolean;
-        /// URL of the primary itself, for connections that listen for changes past a pooler.
-        listen_url: Option<Location> = None, parse::optional_text;
-    }
-
-    /// Reads of a SQLite file.
-    Sqlite["sqlite."] {
-        /// Whether the database file is mapped into memory.
-        mmap: bool = true, parse::boolean;
+        /// Whether a pooler assigns a connection to each transaction: `false`, `true`, or the URL of the primary itself, for connections that listen for changes past the pooler.
+        pooler: Pooler = Pooler::None, Pooler::parse;
     }
 
     /// The server's certificate.
@@ -385,11 +316,34 @@ impl Bearer {
     }
 }
 
+impl Audit {
+    /// Returns the file that the log is appended to.
+    pub(crate) fn file(&self) -> Option<&str> {
+        self.store.as_ref()?.strip_prefix("file:")
+    }
+
+    /// Returns the table of the database that the log is written to.
+    pub(crate) fn table(&self) -> Option<&str> {
+        self.store.as_ref()?.strip_prefix("table:")
+    }
+}
+
 impl Tls {
     /// Returns the files of the certificate and the key, if both are set.
     pub(crate) fn files(&self) -> Option<(&PathBuf, &PathBuf)> {
         self.cert.as_ref().zip(self.key.as_ref())
     }
+}
+
+/// The tools that agents are offered over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum McpTools {
+    /// None.
+    Off,
+    /// Tools that read.
+    Reads,
+    /// Tools that read, and one that writes.
+    Writes,
 }
 
 /// The store of registered queries and ended sessions.
@@ -418,6 +372,11 @@ impl Choice for Binding {
 impl Choice for Registration {
     const CHOICES: &[(&'static str, Self)] =
         &[("open", Self::Open), ("signed", Self::Signed), ("closed", Self::Closed)];
+}
+
+impl Choice for McpTools {
+    const CHOICES: &[(&'static str, Self)] =
+        &[("false", Self::Off), ("true", Self::Reads), ("writes", Self::Writes)];
 }
 
 impl Choice for Store {

@@ -21,6 +21,10 @@ pub(crate) struct SettingsFile {
 /// Prefix of the environment variables that are settings.
 pub(super) const PREFIX: &str = "MESH_";
 
+/// Variables of OpenTelemetry that stand for settings unless the variable of the setting is set.
+const STANDARD_VARIABLES: [(&str, &str); 2] =
+    [("OTEL_EXPORTER_OTLP_ENDPOINT", "otlp.endpoint"), ("OTEL_EXPORTER_OTLP_HEADERS", "otlp.headers")];
+
 /// Values from all sources.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
@@ -54,9 +58,14 @@ impl Sources {
             sources.flags.insert(path, WrittenValue { origin, value: Value::Text(text) });
         }
         for (name, text) in environment {
+            let is_empty = text.is_empty();
+            let written = WrittenValue { origin: Origin::Variable(name.clone()), value: Value::Text(text) };
             if name.starts_with(PREFIX) {
-                let origin = Origin::Variable(name.clone());
-                sources.environment.insert(name, WrittenValue { origin, value: Value::Text(text) });
+                sources.environment.insert(name, written);
+            } else if let Some((_, path)) = STANDARD_VARIABLES.iter().find(|(standard, _)| *standard == name)
+                && !is_empty
+            {
+                sources.environment.entry(variable(path)).or_insert(written);
             }
         }
         if let Some(file) = file {
@@ -174,6 +183,10 @@ impl Value {
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // The account may have a password.
+            Self::Text(text) if text.contains("://") && text.contains('@') => {
+                f.write_str("a URL with an account")
+            }
             Self::Text(text) => write!(f, "'{}'", text.escape_debug()),
             Self::Integer(integer) => write!(f, "{integer}"),
             Self::Boolean(value) => write!(f, "{value}"),

@@ -4,6 +4,7 @@ use expect_test::{Expect, expect};
 
 mod bearer;
 mod conflicts;
+mod otlp;
 mod purge;
 
 use super::*;
@@ -42,12 +43,11 @@ fn defaults_are_within_their_bounds() {
     let default = Config::default();
     let limits = &default.limits;
     let file = format!(
-        "listen = '{}'\nbase = '{}'\nthreads = {}\nrequest_timeout = '10s'\nbody_timeout = '15s'\nidle_timeout = '60s'\nshutdown_timeout = '10s'\n\
+        "listen = '{}'\nbase = '{}'\nthreads = {}\nrequest_timeout = '10s'\nshutdown_timeout = '10s'\n\
          log = '{}'\nlog_format = 'pretty'\n\
          [limits]\npage_default = {}\npage_max = {}\ndepth = {}\nfields = {}\nrows = {}\nresponse_bytes = {}\nquery_bytes = {}\n\
-         body_bytes = {}\nheader_bytes = {}\nconnections = {}\nrequests = {}\nlogin_per_minute = {}\nfilter_depth = {}\nfilter_nodes = {}\n\
-         in_values = {}\ngroup_keys = {}\naggregates = {}\nrelations = {}\nnonces_per_session = {}\n[cache]\nplans = {}\n\
-         responses = {}\nplan_bytes = {}\nstatements = {}\n",
+         body_bytes = {}\nheader_bytes = {}\nconnections = {}\nrequests = {}\nlogin_per_minute = {}\n\
+         nonces_per_session = {}\ndatabase_connections = {}\n[cache]\nresponses = {}\n",
         default.listen,
         default.base,
         default.threads,
@@ -64,23 +64,14 @@ fn defaults_are_within_their_bounds() {
         limits.connections,
         limits.requests,
         limits.login_per_minute,
-        limits.filter_depth,
-        limits.filter_nodes,
-        limits.in_values,
-        limits.group_keys,
-        limits.aggregates,
-        limits.relations,
         limits.nonces_per_session,
-        default.cache.plans,
+        limits.database_connections,
         default.cache.responses,
-        default.cache.plan_bytes,
-        default.cache.statements,
     );
     assert_eq!(config(&file), default);
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one file with every setting in it")]
 fn file_sets_every_value() {
     let config = config(
         r#"
@@ -89,17 +80,11 @@ fn file_sets_every_value() {
         database = "sqlite:blog.db"
         schema = "schema.json"
         threads = 4
-        pin_threads = true
         request_timeout = "500ms"
-        body_timeout = "1s"
-        idle_timeout = "2m"
         shutdown_timeout = "0s"
         log = "mesh_server=debug"
         log_format = "json"
-        cache.plans = 0
         cache.responses = "1GiB"
-        cache.plan_bytes = "1MiB"
-        cache.statements = "2MiB"
         [limits]
         page_default = 10
         page_max = 20
@@ -112,13 +97,8 @@ fn file_sets_every_value() {
         connections = 5
         requests = 9
         login_per_minute = 6
-        filter_depth = 32
-        filter_nodes = 2
-        in_values = 3
-        group_keys = 4
-        aggregates = 5
-        relations = 6
         nonces_per_session = 7
+        database_connections = 8
         "#,
     );
     let expected = Config {
@@ -127,14 +107,11 @@ fn file_sets_every_value() {
         database: Some("sqlite:blog.db".to_owned().into()),
         schema: Some(PathBuf::from("schema.json")),
         threads: 4,
-        pin_threads: true,
         request_timeout: Duration::from_millis(500),
-        body_timeout: Duration::from_secs(1),
-        idle_timeout: Duration::from_secs(120),
         shutdown_timeout: Duration::ZERO,
         log: "mesh_server=debug".to_owned(),
         log_format: LogFormat::Json,
-        cache: Cache { plans: 0, plan_bytes: 1 << 20, statements: 2 << 20, responses: 1 << 30 },
+        cache: Cache { responses: 1 << 30 },
         limits: Limits {
             page_default: 10,
             page_max: 20,
@@ -147,13 +124,8 @@ fn file_sets_every_value() {
             connections: 5,
             requests: 9,
             login_per_minute: 6,
-            filter_depth: 32,
-            filter_nodes: 2,
-            in_values: 3,
-            group_keys: 4,
-            aggregates: 5,
-            relations: 6,
             nonces_per_session: 7,
+            database_connections: 8,
             ..Config::default().limits
         },
         ..Config::default()
@@ -258,15 +230,64 @@ fn values_of_the_wrong_kind_are_refused() {
 #[test]
 fn unknown_names_suggest_the_nearest() {
     check(
-        "page_max = 5\nlimits = 5\n'limits.rows' = 5\nzebra = 1\n[listen]\nport = 1\n[cache.plans]\n[metrics.deep]\nx = 1\n",
+        "page_max = 5\nlimits = 5\n'limits.rows' = 5\nzebra = 1\n[listen]\nport = 1\n[cache.responses]\n[metrics.deep]\nx = 1\n",
         expect![[r#"
             mesh.toml:1: there is no setting 'page_max'; did you mean 'limits.page_max'?
             mesh.toml:2: 'limits' is a section with several settings: write [limits]
             mesh.toml:3: there is no setting '"limits.rows"'; did you mean 'limits.rows'?
             mesh.toml:4: there is no setting 'zebra'
             mesh.toml:5: 'listen' is a setting with one value, not a section
-            mesh.toml:7: 'cache.plans' is a setting with one value, not a section
+            mesh.toml:7: 'cache.responses' is a setting with one value, not a section
             mesh.toml:8: there is no section [metrics]
+        "#]],
+    );
+}
+
+#[test]
+fn former_settings_are_faults_that_say_what_replaced_them() {
+    check(
+        "server_timing = false\n[audit]\nfile = 'audit.log'\n[mysql]\nwait = '1s'\nwaits = 1\n[sqlite]\nmmap = false\n",
+        expect![[r#"
+            mesh.toml:1: 'server_timing' is no longer a setting: its value is fixed
+            mesh.toml:3: 'audit.file' is no longer a setting: write 'audit.store = "file:PATH"'
+            mesh.toml:5: 'mysql.wait' is no longer a setting: it follows from 'request_timeout'
+            mesh.toml:6: there is no setting 'mysql.waits'
+            mesh.toml:8: 'sqlite.mmap' is no longer a setting: write '?mmap=false' after the path in 'database'
+        "#]],
+    );
+    let loaded = load(&[], &[("MESH_CACHE__PLANS", "5"), ("MESH_POSTGRES__CONNECTIONS", "4")], "");
+    expect![[r#"
+        MESH_CACHE__PLANS: ignored, because 'cache.plans' is no longer a setting: its value is fixed
+        MESH_POSTGRES__CONNECTIONS: ignored, because 'postgres.connections' is no longer a setting: write 'limits.database_connections'
+    "#]]
+    .assert_eq(&lines(&loaded.warnings));
+    let settings = Config::load(Vec::new(), [], None).effective;
+    let both: Vec<_> = removed::paths().filter(|path| settings.paths().any(|known| known == *path)).collect();
+    assert_eq!(both, [""; 0]);
+}
+
+#[test]
+fn limits_that_follow_from_others() {
+    let derived = |config: Config| (config.exports_at_once(), config.connection_wait());
+    assert_eq!(derived(Config::default()), (16, 2 * SECOND));
+    assert_eq!(
+        derived(config("limits.requests = 1\nrequest_timeout = '1s'")),
+        (1, Duration::from_millis(500))
+    );
+}
+
+#[test]
+fn poolers_are_named_by_a_url_or_not() {
+    let pooler = |value: &str| config(&format!("postgres.pooler = {value}")).postgres.pooler;
+    assert_eq!((pooler("false"), pooler("true")), (Pooler::None, Pooler::Polling));
+    let url = Location::from("postgres://db/x".to_owned());
+    assert_eq!(pooler("'postgres://db/x'"), Pooler::Listening(url));
+    check(
+        "postgres.pooler = 'yes'\naudit.store = 'audit.log'\nmcp.enabled = 'write'",
+        expect![[r#"
+            mesh.toml:1: 'postgres.pooler' must be true, false or the URL of the primary, not 'yes'
+            mesh.toml:2: 'audit.store' must be 'file:PATH' or 'table:NAME', not 'audit.log'
+            mesh.toml:3: 'mcp.enabled' must be 'false' or 'true' or 'writes', not 'write'; did you mean 'writes'?
         "#]],
     );
 }

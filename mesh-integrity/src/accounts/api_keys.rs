@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use ring::digest::{SHA256, digest};
 
-use super::TableError;
+use super::TableLayoutError;
 use crate::{BoxFuture, SessionId, StoreError};
 
 /// The prefix of every API key.
@@ -121,15 +121,15 @@ pub const API_KEY_COLUMNS: [&str; 4] = ["hash", "owner", "role", "expires"];
 /// compares a column of the table with a name; `create` is the statement that creates such a table.
 ///
 /// # Errors
-/// [`TableError`] if the table or some of its columns are missing.
+/// [`TableLayoutError`] if the table or some of its columns are missing.
 pub fn check_api_key_columns(
     table: &str,
     columns: &[String],
     is_column: impl Fn(&str, &str) -> bool,
     create: &str,
-) -> Result<(), TableError> {
+) -> Result<(), TableLayoutError> {
     if columns.is_empty() {
-        return Err(TableError::from(format!(
+        return Err(TableLayoutError::from(format!(
             "there is no table '{table}' for 'api_keys.table'; create it with `mesh-server api-key --role ROLE --create-table`, which \
              makes a first key, too, or with\n  {create}"
         )));
@@ -144,12 +144,12 @@ pub fn check_api_key_columns(
 /// Turns the faults of an existing table into an error, which ends with the statement that creates a table.
 ///
 /// # Errors
-/// [`TableError`] unless `faults` is empty.
-pub fn check_api_key_faults(mut faults: Vec<String>, create: &str) -> Result<(), TableError> {
+/// [`TableLayoutError`] unless `faults` is empty.
+pub fn check_api_key_faults(mut faults: Vec<String>, create: &str) -> Result<(), TableLayoutError> {
     if let Some(last) = faults.last_mut() {
         last.push_str(&format!("; a table of API keys is created with\n  {create}"));
     }
-    TableError::check(faults)
+    TableLayoutError::check(faults)
 }
 
 #[cfg(test)]

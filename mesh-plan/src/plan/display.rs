@@ -202,7 +202,7 @@ impl fmt::Display for DisplaySource<'_> {
             },
             ColumnSource::Json { of, at, ty } => {
                 let of = DisplaySource { source: of, node: self.node };
-                write!(f, "{of} at {:?} as {}", at.to_string(), ty.name())
+                write!(f, "{of} at {:?} as {}", at.to_string(), ty.as_str())
             }
         }
     }
@@ -219,7 +219,7 @@ fn write_related(f: &mut fmt::Formatter<'_>, related: &Related, column: usize) -
     match aggregate {
         None => write!(f, "{name}.{}", column.name),
         Some(Aggregate { function, distinct, column, .. }) => {
-            write!(f, "{name} ({}", function.name())?;
+            write!(f, "{name} ({}", function.as_str())?;
             let distinct = if *distinct { " distinct" } else { "" };
             column.as_ref().map_or(Ok(()), |column| write!(f, "{distinct} {column}"))?;
             f.write_str(")")
@@ -367,6 +367,6 @@ impl fmt::Display for Aggregate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let distinct = if self.distinct { "distinct " } else { "" };
         let column = self.column.as_deref().unwrap_or("*");
-        write!(f, "{} = {}({distinct}{column})", self.alias, self.function.name())
+        write!(f, "{} = {}({distinct}{column})", self.alias, self.function.as_str())
     }
 }

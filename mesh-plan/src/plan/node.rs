@@ -329,9 +329,6 @@ pub struct Page {
     /// Whether the page has the last rows, or the rows before a cursor. [`Node::order`] is then reversed: the rows arrive
     /// last to first, and the response lists them first to last.
     pub reversed: bool,
-    /// For a page after a cursor ([`crate::Plan::cursor`]), which of the cursor's sort values are NULL. The form of a statement
-    /// depends on no other property of these values.
-    pub cursor_nulls: Option<Vec<bool>>,
     /// Whether all rows are counted.
     pub total: bool,
 }

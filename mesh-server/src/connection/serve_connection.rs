@@ -15,7 +15,6 @@ use http::request::Parts;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use mesh_plan::backend::box_in_place;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
@@ -135,7 +134,7 @@ impl ConnectionHandler {
                 let reply = match drain {
                     None => poll_once(request),
                     // hyper passes on what has arrived of a body before it polls the request.
-                    Some(_) => Either::Right(PendingRequest { request: box_in_place(request), task: None }),
+                    Some(_) => Either::Right(PendingRequest { request: Box::pin(request()), task: None }),
                 };
                 finish(reply, drain, guard, version, slot).map(Ok::<_, Infallible>)
             })
@@ -238,7 +237,7 @@ thread_local! {
 /// Polls a request once before the connection reads on. Most reads complete in this poll, and their heads are then dropped,
 /// so that the connection reuses the buffer that held them.
 fn poll_once<F: Future>(request: impl FnOnce() -> F) -> Either<Ready<F::Output>, PendingRequest<F>> {
-    let mut request = box_in_place(request);
+    let mut request = Box::pin(request());
     let task = CONNECTION_WAKER.with_borrow(Waker::clone);
     match request.as_mut().poll(&mut Context::from_waker(&task)) {
         Poll::Ready(reply) => Either::Left(ready(reply)),

@@ -182,9 +182,9 @@ impl RequestRecord {
 
     /// Sets the error of the request.
     pub(crate) fn set_error(&self, error: &WireError) {
-        let code = error.code.map(|code| code.name());
+        let code = error.code.map(|code| code.as_str());
         let _ = self.error.set(ErrorRecord {
-            kind: error.kind.name(),
+            kind: error.kind.as_str(),
             code,
             status: error.status,
             effect: error.effect,

@@ -37,7 +37,7 @@ pub(crate) async fn answer(
     let target = Target::at(entity, None);
     let plan = cx.shared.queries.plan_text(&cx.parts(), caller, query, target, true)?;
     plan.check_export(format).map_err(Error::from)?;
-    let head = response::export(&cx.head, content_type(format), entity, format.name());
+    let head = response::export(&cx.head, content_type(format), entity, format.as_str());
     if *cx.head.method == Method::HEAD {
         return Ok(head.map(|()| Body::from(Bytes::new())));
     }

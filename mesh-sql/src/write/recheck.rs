@@ -1,10 +1,10 @@
 //! Checks that are repeated at the end of a write. A concurrent transaction may have changed their results while a statement
 //! waited for it.
 
-use super::{Action, EmptyResult, LinkLocation, Mutation, Steps};
+use super::{Action, EmptyResult, LinkLocation, Mutation, WriteSteps};
 use crate::dialect::Dialect;
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Repeats the checks of the records that the write needs but does not lock.
     pub(super) fn recheck(&mut self, mutation: &Mutation) {
         let checked = self.list.len();

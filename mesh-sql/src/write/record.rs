@@ -2,12 +2,12 @@
 
 use sea_query::{Expr, Query, UpdateStatement};
 
-use super::{EmptyResult, Steps};
+use super::{EmptyResult, WriteSteps};
 use crate::dialect::{Dialect, IdPart};
 use mesh_plan::Key;
 use mesh_plan::mutation::{Assignment, GuardedEntity};
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Adds an update of one record.
     pub(super) fn update(&mut self, subject: &GuardedEntity, id: &Key, values: &[Assignment]) {
         if values.is_empty() {

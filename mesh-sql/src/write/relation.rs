@@ -4,7 +4,7 @@ use mesh_schema::ColumnPair;
 use sea_query::{Expr, ExprTrait as _, InsertStatement, Query, SelectStatement};
 
 use super::select::id_parts;
-use super::{EmptyResult, PARENT, Parent, Steps, TARGET, column};
+use super::{EmptyResult, OTHER, PARENT, Parent, WriteSteps, column};
 use crate::dialect::{Dialect, IdPart};
 use crate::links::{JUNCTION, table_operand};
 use mesh_plan::Key;
@@ -12,16 +12,16 @@ use mesh_plan::error::Rule;
 use mesh_plan::mutation::{GuardedEntity, LinkColumns, LinkLocation};
 use mesh_plan::plan::{ColumnSource, CompareOp};
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Returns a select, still without columns, from both records.
     fn select_both(&mut self, parent: &Parent<'_>, to: &Key) -> SelectStatement {
         let (subject, other) = (parent.subject, &parent.other.subject);
         let mut select = Query::select();
         select
             .from_as(self.dialect.table(subject.table()), PARENT)
-            .from_as(self.dialect.table(other.table()), TARGET)
+            .from_as(self.dialect.table(other.table()), OTHER)
             .and_where(self.is_id(subject, |name| column(PARENT, name), id_parts(parent.id)))
-            .and_where(self.is_id(other, |name| column(TARGET, name), id_parts(to)));
+            .and_where(self.is_id(other, |name| column(OTHER, name), id_parts(to)));
         select
     }
 
@@ -34,7 +34,7 @@ impl<D: Dialect> Steps<D> {
         };
         let Some(pair) = self.select_pair(ends) else { return };
         let mut source = self.select_both(ends, id);
-        source.expr(column(PARENT, parent)).expr(column(TARGET, target));
+        source.expr(column(PARENT, parent)).expr(column(OTHER, target));
         source.and_where(Expr::exists(pair.clone()).not());
         let mut insert = InsertStatement::new();
         insert.into_table(self.dialect.table(junction)).columns([from.clone(), to.clone()]);
@@ -60,7 +60,7 @@ impl<D: Dialect> Steps<D> {
         pair.expr(column(JUNCTION, from))
             .from_as(self.dialect.table(junction), JUNCTION)
             .and_where(self.compare(subject, parent, from_cell, CompareOp::Eq, column(PARENT, parent)))
-            .and_where(self.compare(other, target, to_cell, CompareOp::Eq, column(TARGET, target)));
+            .and_where(self.compare(other, target, to_cell, CompareOp::Eq, column(OTHER, target)));
         Some(pair)
     }
 
@@ -80,7 +80,7 @@ impl<D: Dialect> Steps<D> {
                 }
             }
         }
-        if let Some(guard) = self.guard(&ends.other.subject, TARGET) {
+        if let Some(guard) = self.guard(&ends.other.subject, OTHER) {
             select.and_where(guard);
         }
         select
@@ -138,7 +138,7 @@ impl<D: Dialect> Steps<D> {
         key: &LinkColumns,
     ) -> Vec<(String, Expr)> {
         let cells = key.set.iter();
-        cells.map(|pair| (pair.parent.clone(), self.cell(other, to, TARGET, &pair.target))).collect()
+        cells.map(|pair| (pair.parent.clone(), self.cell(other, to, OTHER, &pair.target))).collect()
     }
 
     /// Adds a check that both records have equal values in the columns that the link compares but does not set.
@@ -157,7 +157,7 @@ impl<D: Dialect> Steps<D> {
             let source = ColumnSource::Column(name.to_owned());
             table_operand(&subject.entity().native, alias, &source)
         };
-        let target = operand(&parent.other.subject, TARGET, &pair.target);
+        let target = operand(&parent.other.subject, OTHER, &pair.target);
         self.dialect.equal(target, operand(parent.subject, PARENT, &pair.parent))
     }
 
@@ -187,13 +187,13 @@ impl<D: Dialect> Steps<D> {
     fn check_unlinked(&mut self, parent: &Parent<'_>, key: &LinkColumns, except: Option<&Key>) {
         let other = &parent.other.subject;
         let mut linked = Query::select();
-        linked.exprs(other.id_columns().map(|name| column(TARGET, name)));
-        linked.from_as(self.dialect.table(other.table()), TARGET);
+        linked.exprs(other.id_columns().map(|name| column(OTHER, name)));
+        linked.from_as(self.dialect.table(other.table()), OTHER);
         for pair in key.all() {
             linked.and_where(self.linked(parent, pair));
         }
         if let Some(except) = except {
-            linked.and_where(self.is_other_id(other, |name| column(TARGET, name), except));
+            linked.and_where(self.is_other_id(other, |name| column(OTHER, name), except));
         }
         let mut free = self.select_writable_record(parent.subject, parent.id);
         free.and_where(Expr::exists(linked).not());
@@ -253,7 +253,7 @@ impl<D: Dialect> Steps<D> {
         delete.from_table(self.dialect.table(junction)).and_where(is_from);
         if let Some((op, id)) = pair {
             let other = &ends.other.subject;
-            let key = self.cell(other, id, TARGET, target);
+            let key = self.cell(other, id, OTHER, target);
             delete.and_where(self.compare(other, target, to_cell, op, key));
         }
         delete.returning(Query::returning().expr(Expr::Constant(1.into())));

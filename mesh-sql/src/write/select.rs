@@ -2,7 +2,7 @@
 
 use sea_query::{Expr, ExprTrait as _, Query, SelectStatement};
 
-use super::{PARENT, Parent, Steps, column};
+use super::{PARENT, Parent, WriteSteps, column};
 use crate::dialect::{Dialect, IdPart};
 use crate::predicate;
 use crate::related::RowOperands;
@@ -11,7 +11,7 @@ use mesh_plan::Node;
 use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::plan::{ColumnSource, CompareOp};
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Returns a select of the record with that id, if it may be written.
     pub(super) fn select_writable_record(&mut self, subject: &GuardedEntity, id: &Key) -> SelectStatement {
         self.select(subject, subject.guarded(), Some(id_parts(id)))
@@ -70,7 +70,7 @@ impl<D: Dialect> Steps<D> {
         equal.reduce(Expr::and).unwrap_or_else(|| Expr::Constant(false.into()))
     }
 
-    /// Compares the id of a record for inequality, as [`Steps::is_id`] does for equality.
+    /// Compares the id of a record for inequality, as [`WriteSteps::is_id`] does for equality.
     pub(super) fn is_other_id(
         &mut self,
         subject: &GuardedEntity,
@@ -107,9 +107,9 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns the condition on the records of a node.
     pub(super) fn condition(&mut self, node: &Node, alias: &str) -> Option<Expr> {
-        let operands = RowOperands::for_write(&self.dialect, &mut self.params, node, alias.to_owned());
+        let operands = RowOperands::for_write(self.dialect, &mut self.params, node, alias.to_owned());
         let operands = |source: &ColumnSource| operands.get(source);
-        Some(predicate::lower(&self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
+        Some(predicate::lower(self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
     }
 
     /// Returns a subquery for a column of one record.

@@ -117,19 +117,19 @@ fn an_http_1_0_client_is_answered() {
 #[test]
 fn connections_are_served_by_any_number_of_threads() {
     let blog = Database::blog();
-    for (threads, pinned) in [("1", "false"), ("3", "false"), ("1", "true"), ("3", "true")] {
+    for threads in ["1", "3"] {
         let mut command =
             mesh_tests::command(&["serve", "--listen", "127.0.0.1:0", "--database", &blog.url()]);
-        command.args(["--log", "off", "--threads", threads]).env("MESH_PIN_THREADS", pinned);
+        command.args(["--log", "off", "--threads", threads]);
         let mut server = Server::spawn(&mut command);
         let mut open: Vec<_> = (0..20).map(|_| server.connect()).collect();
         for (number, connection) in open.iter_mut().chain([&mut server.connect()]).enumerate() {
             let id = number % 4 + 1;
             let reply = connection.send(&Request::get(&format!("/mesh/post/{id}"), POST));
-            assert_eq!(reply.text(), format!(r#"{{"id":{id}}}"#), "{threads} threads, pinned: {pinned}");
+            assert_eq!(reply.text(), format!(r#"{{"id":{id}}}"#), "{threads} threads");
         }
         server.signal("TERM");
-        assert_eq!(server.wait().code(), Some(0), "{threads} threads, pinned: {pinned}");
+        assert_eq!(server.wait().code(), Some(0), "{threads} threads");
         assert!(
             open.iter_mut().all(|connection| connection.read(false).is_none()),
             "all connections are closed"

@@ -81,6 +81,7 @@ fn idle_connections_of_one_address_do_not_lock_others_out() {
     wait_until("closed connections no longer count", || status(ADA, &server, &read()) == 200);
 }
 
+/// Attack without a session: one client that takes all connections, streams or unread replies.
 #[test]
 fn connections_of_an_address_are_limited() {
     let (server, _database) = serve("[limits]\nconnections_per_address = 5\n");
@@ -148,9 +149,9 @@ fn gauge(server: &Server, sample: &str) -> usize {
     value.unwrap_or_else(|| panic!("no {sample} in {text}")).parse().unwrap()
 }
 
-/// A server with a large record, and budgets that two large replies exceed.
-fn serve_large(budgets: &str) -> (Server, Database) {
-    let (server, database) = serve(&format!("[limits]\n{budgets}\n"));
+/// A server with a large record, of which two replies exceed the budget of one address, and sixteen that of all.
+fn serve_large() -> (Server, Database) {
+    let (server, database) = serve("");
     let update = format!("UPDATE posts SET title = printf('%.*c', {LARGE}, 'x') WHERE id = 2");
     database.connect().execute_batch(&update).unwrap();
     (server, database)
@@ -162,7 +163,7 @@ fn large() -> Request {
 
 #[test]
 fn unread_replies_count_against_a_budget_of_their_address() {
-    let (server, _database) = serve_large("unsent_bytes_per_address = 20000000");
+    let (server, _database) = serve_large();
     let unread = begin(ADA, &server, &large()).unwrap();
     assert_eq!(unread.1, 200);
     assert_eq!(refusal(&server, &large()), (429, "RateLimitError".to_owned()));
@@ -180,9 +181,13 @@ fn unread_replies_count_against_a_budget_of_their_address() {
 
 #[test]
 fn the_reader_that_stalls_longest_makes_room_for_others() {
-    let (server, _database) = serve_large("unsent_bytes = 20000000\nunsent_bytes_per_address = 20000000");
+    let (server, _database) = serve_large();
+    let mut others = Vec::new();
     let (mut unread, status) = begin(ADA, &server, &large()).unwrap();
     assert_eq!(status, 200);
+    for last in 3..17 {
+        others.push(begin(Ipv4Addr::new(127, 0, 0, last), &server, &large()).unwrap());
+    }
     wait_until("another client is answered", || {
         let mut connection = Connection::from_stream(connect_from(BO, server.address).unwrap());
         let reply = connection.send(&large());
@@ -219,8 +224,8 @@ fn event_streams_that_differ_in_white_space_share_a_reading() {
 
 #[test]
 fn event_streams_of_different_queries_count_against_the_budget() {
-    let (server, database) = serve("[limits]\nunsent_bytes_per_address = 5000000\n");
-    let update = "UPDATE posts SET title = printf('%.*c', 2000000, 'x') WHERE id = 1";
+    let (server, database) = serve("");
+    let update = "UPDATE posts SET title = printf('%.*c', 12000000, 'x') WHERE id = 1";
     database.connect().execute_batch(update).unwrap();
     let stream = |more: &str| {
         let query = json!({"post": {"$select": {"title": true, more: true}}}).to_string();
@@ -237,7 +242,7 @@ fn event_streams_of_different_queries_count_against_the_budget() {
 
 #[test]
 fn a_stream_gets_no_error_because_of_another_reader_of_the_record() {
-    let (server, database) = serve_large("unsent_bytes_per_address = 20000000");
+    let (server, database) = serve_large();
     let connection = database.connect();
     let change = |letter: char| {
         let update = format!("UPDATE posts SET title = printf('%.*c', 2000000, '{letter}') WHERE id = 1");

@@ -55,9 +55,6 @@ impl Peer {
         if workload.read == Read::Export {
             command.env("MESH_EXPORT__ENABLED", "true");
         }
-        if setup.cores.deliver_to_server_cores(workload.placement) {
-            command.env("MESH_PIN_THREADS", "true");
-        }
         if workload.is_signed() {
             command.envs(account::SETTINGS);
         }

@@ -47,7 +47,7 @@ impl QueryTextArgs {
         if !text.trim_start().starts_with('{') {
             return Err(Failure::usage_error("a query begins with a brace, as in '{ post title }'"));
         }
-        let format = self.format.as_deref().and_then(Format::parse);
+        let format = self.format.as_deref().and_then(|name| name.parse::<Format>().ok());
         Ok((format.unwrap_or_else(|| Format::detect(&text)), text))
     }
 }

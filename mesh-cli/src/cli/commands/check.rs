@@ -18,7 +18,7 @@ use crate::cli::server::tools::tools;
 use crate::cli::server::uploads::uploads;
 use crate::cli::server::{app_factory, audit, bearer, entity_settings, persisted};
 use crate::cli::settings::load_with_faults;
-use crate::config::{Config, LoadedConfig};
+use crate::config::{Config, LoadedConfig, McpTools};
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]
@@ -112,8 +112,8 @@ fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failu
         }
     }
     if let Some(database) = &parts.database {
-        if !config.audit.table.is_empty() {
-            let table = audit::check_table(config, database);
+        if let Some(name) = config.audit.table() {
+            let table = audit::check_table(name, config, database);
             checks.push(block_on(table).unwrap_or_else(|error| Err(error.into())));
         }
         let keys = api_keys(config, Some(database));
@@ -147,7 +147,7 @@ fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failu
 /// Checks the registered queries, and the tools that are made from them.
 fn check_queries(config: &Config, mesh: Mesh) -> Result<(), Failure> {
     let (_, tools) = persisted::persisted(config, tools(config), &mesh, None)?;
-    if config.mcp.enabled {
+    if config.mcp.enabled != McpTools::Off {
         App::builder(mesh).mcp(tools).build().map_err(Failure::usage_error)?;
     }
     Ok(())

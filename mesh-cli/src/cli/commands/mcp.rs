@@ -11,7 +11,7 @@ use crate::cli::server::app_factory::AppFactory;
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::{audit, logging};
 use crate::cli::settings::load_config;
-use crate::config::{Config, Store};
+use crate::config::{Config, McpTools, Store};
 
 /// Arguments of `mcp`.
 #[derive(Debug, Args)]
@@ -66,8 +66,7 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
 
 /// Turns off the parts that only a server on a network needs: the client is the user who started this process.
 fn serve_one_client(config: &mut Config, writes: bool) {
-    config.mcp.enabled = true;
-    config.mcp.writes = writes;
+    config.mcp.enabled = if writes { McpTools::Writes } else { McpTools::Reads };
     config.mutations.enabled = writes;
     config.integrity.enabled = false;
     (config.bearer.jwks, config.bearer.secret, config.bearer.secret_file) = (None, None, None);

@@ -145,8 +145,8 @@ impl QueryReader<'_> {
         if !is_typed {
             (body.line, body.column) = (None, None);
         }
-        let more = match (ErrorKind::parse(&body.error), body.line.zip(body.column)) {
-            (Some(ErrorKind::NotFound), _) => format!("\n{BASE_HINT}"),
+        let more = match (body.error.parse(), body.line.zip(body.column)) {
+            (Ok(ErrorKind::NotFound), _) => format!("\n{BASE_HINT}"),
             (_, Some((line, column))) => {
                 excerpt(self.typed, Position { line, column }, Colors::for_stream(&io::stderr()))
             }

@@ -30,8 +30,10 @@ use crate::cli::server::state;
 use crate::cli::server::tools::tools;
 use crate::cli::server::uploads::uploads;
 use crate::cli::server::{admin, audit, entity_settings};
-use crate::config::{Config, Users};
+use crate::config::{Config, McpTools, Users};
 
+/// The name of this server in traces.
+const SERVICE: &str = "mesh-server";
 /// The label for deriving the secret of cursors.
 const CURSOR_LABEL: &str = "mesh cursor";
 
@@ -98,13 +100,16 @@ impl AppFactory {
             exports: config
                 .export
                 .enabled
-                .then(|| Exports::new().timeout(config.export.timeout).at_once(config.export.at_once)),
+                .then(|| Exports::new().timeout(config.export.timeout).at_once(config.exports_at_once())),
             clients: config.client_limits(),
             rates: Rates::new()
                 .per_address(limits.per_address)
                 .per_session(limits.per_session)
-                .invalid_credentials_per_minute(limits.invalid_credentials_per_minute),
-            spans: otlp.endpoint.clone().map(|endpoint| Spans::new(endpoint, &otlp.service)),
+                .invalid_credentials_per_minute(limits.login_per_minute.saturating_mul(60)),
+            spans: otlp.endpoint.clone().map(|url| {
+                let headers = otlp.headers.iter().filter_map(|line| line.header()).collect();
+                Spans::new(url, headers, SERVICE)
+            }),
             config: config.clone(),
             local: None,
         })
@@ -156,7 +161,7 @@ impl AppFactory {
             .trusted_proxies(config.trusted_proxies.clone())
             .allowed_hosts(config.hosts())
             .mutations(config.mutations.enabled)
-            .server_timing(config.server_timing);
+            .server_timing(true);
         app = match config.admin.listen {
             None => app.admin(self.admin.clone()),
             Some(_) => app.metrics(self.admin.metrics().clone()),
@@ -206,7 +211,7 @@ impl AppFactory {
             (registry, tools) = persisted(config, tools, mesh, self.state.as_ref())?;
             app = app.persisted(registry);
         }
-        Ok(if config.mcp.enabled { app.mcp(tools) } else { app })
+        Ok(if config.mcp.enabled != McpTools::Off { app.mcp(tools) } else { app })
     }
 
     /// Adds the kinds of credentials that identify callers.

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::error::Error;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use mesh_backend::audit::AuditTable;
@@ -27,13 +28,13 @@ pub(crate) async fn start(
     metrics: &Metrics,
 ) -> Result<Option<AuditLog>, Failure> {
     let settings = &config.audit;
-    let log = if let Some(path) = &settings.file {
-        let file = AuditFile::open(path);
+    let log = if let Some(path) = settings.file() {
+        let file = AuditFile::open(Path::new(path));
         AuditLog::start(
             file.map_err(|error| Failure::usage_error(format!("cannot write the audit log: {error}")))?,
         )?
-    } else if !settings.table.is_empty() {
-        AuditLog::start(table(config, database).await?)?
+    } else if let Some(name) = settings.table() {
+        AuditLog::start(table(name, config, database).await?)?
     } else {
         return Ok(None);
     };
@@ -53,22 +54,23 @@ pub(crate) fn flush(log: &AuditLog, stopped: Instant, timeout: Duration) {
 }
 
 /// Checks the table.
-pub(crate) async fn check_table(config: &Config, database: &Database) -> Result<(), Failure> {
-    table(config, Some(database)).await.map(drop)
+pub(crate) async fn check_table(name: &str, config: &Config, database: &Database) -> Result<(), Failure> {
+    table(name, config, Some(database)).await.map(drop)
 }
 
 /// Checks the table, and returns the sink that writes to it.
-async fn table(config: &Config, database: Option<&Database>) -> Result<TableSink, Failure> {
-    let name = &config.audit.table;
-    let database = database.ok_or_else(|| Failure::usage_error("'audit.table' needs a database"))?;
+async fn table(name: &str, config: &Config, database: Option<&Database>) -> Result<TableSink, Failure> {
+    let database =
+        database.ok_or_else(|| Failure::usage_error("a table as 'audit.store' needs a database"))?;
     database.audit_table(name).await?;
-    Ok(TableSink { runtime: None, config: config.clone(), table: None })
+    Ok(TableSink { runtime: None, name: name.to_owned(), config: config.clone(), table: None })
 }
 
 /// A sink that writes to a table. Its connection runs on the runtime of the log's thread.
 struct TableSink {
     /// Built on the thread of the log: a runtime must not be dropped within another one.
     runtime: Option<Runtime>,
+    name: String,
     config: Config,
     /// Opened by the first write.
     table: Option<AuditTable>,
@@ -92,7 +94,7 @@ impl AuditSink for TableSink {
 
 impl TableSink {
     fn append(&mut self, rows: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let Self { runtime, config, table } = self;
+        let Self { runtime, name, config, table } = self;
         let runtime = match runtime {
             Some(runtime) => runtime,
             none => none.insert(Builder::new_current_thread().enable_all().build()?),
@@ -100,7 +102,7 @@ impl TableSink {
         runtime.block_on(async {
             let table = match table {
                 Some(table) => table,
-                none => none.insert(open(config).await?),
+                none => none.insert(open(name, config).await?),
             };
             table.append(rows).await
         })
@@ -108,12 +110,11 @@ impl TableSink {
 }
 
 /// Opens the table on a connection of its own.
-async fn open(config: &Config) -> Result<AuditTable, Box<dyn Error + Send + Sync>> {
+async fn open(name: &str, config: &Config) -> Result<AuditTable, Box<dyn Error + Send + Sync>> {
     let mut settings = config.clone();
-    settings.postgres.connections = 1;
-    settings.mysql.connections = 1;
+    settings.limits.database_connections = 1;
     settings.replicas.clear();
     let database = connect(config.database.as_deref().unwrap_or_default(), &settings).await;
     let database = database.map_err(|failure| failure.to_string())?;
-    Ok(database.audit_table(&config.audit.table).await?)
+    Ok(database.audit_table(name).await?)
 }

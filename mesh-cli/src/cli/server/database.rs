@@ -10,7 +10,10 @@ use mesh_schema::Schema;
 
 use crate::cli::failure::Failure;
 use crate::cli::server::database_url::DatabaseUrl;
-use crate::config::Config;
+use crate::config::{Config, Pooler};
+
+/// The memory for prepared statements of SQLite in bytes, which the threads share.
+const SQLITE_STATEMENTS: usize = 32 << 20;
 
 /// An open database of any engine.
 pub(crate) type Database = Arc<dyn Backend>;
@@ -35,8 +38,8 @@ pub(crate) async fn connect(url: &str, config: &Config) -> Result<Database, Fail
         refuse_postgres_settings(config)?;
     }
     Ok(match url {
-        DatabaseUrl::Sqlite(path) => {
-            Arc::new(mesh_sqlite::Database::open_with(path, &sqlite_settings(config))?)
+        DatabaseUrl::Sqlite { path, memory_map } => {
+            Arc::new(mesh_sqlite::Database::open_with(path, &sqlite_settings(config, memory_map))?)
         }
         DatabaseUrl::Postgres(url) => {
             Arc::new(mesh_postgres::Database::connect(&url, &postgres_settings(config)).await?)
@@ -71,38 +74,33 @@ fn refuse_postgres_settings(config: &Config) -> Result<(), Failure> {
     if faults.is_empty() { Ok(()) } else { Err(Failure::from_faults(faults)) }
 }
 
-fn sqlite_settings(config: &Config) -> mesh_sqlite::Settings {
+fn sqlite_settings(config: &Config, memory_map: bool) -> mesh_sqlite::Settings {
     let mut settings = mesh_sqlite::Settings::default();
     settings.response_cache = config.cache.responses;
-    settings.statements = config.cache.statements / config.thread_count();
-    settings.memory_map = config.sqlite.mmap;
+    settings.statements = SQLITE_STATEMENTS / config.thread_count();
+    settings.memory_map = memory_map;
     settings.state.clone_from(&config.state.path);
     settings
 }
 
 fn postgres_settings(config: &Config) -> mesh_postgres::Settings {
-    let postgres = &config.postgres;
     let mut settings = mesh_postgres::Settings::default();
-    settings.connections = postgres.connections;
-    settings.idle_timeout = postgres.idle_timeout;
-    settings.statements = postgres.statements;
-    settings.wait = postgres.wait;
+    settings.connections = config.limits.database_connections;
+    settings.wait = config.connection_wait();
     settings.statement_timeout = config.request_timeout;
-    settings.pooler = postgres.pooler;
-    settings.listen_url = postgres.listen_url.as_ref().map(ToString::to_string);
+    settings.pooler = config.postgres.pooler != Pooler::None;
+    if let Pooler::Listening(url) = &config.postgres.pooler {
+        settings.listen_url = Some(url.to_string());
+    }
     settings.replicas = config.replicas.iter().map(ToString::to_string).collect();
-    settings.lag = postgres.lag;
     settings.schemas.clone_from(&config.schemas);
     settings
 }
 
 fn mysql_settings(config: &Config) -> mesh_mysql::Settings {
-    let mysql = &config.mysql;
     let mut settings = mesh_mysql::Settings::default();
-    settings.connections = mysql.connections;
-    settings.idle_timeout = mysql.idle_timeout;
-    settings.statements = mysql.statements;
-    settings.wait = mysql.wait;
+    settings.connections = config.limits.database_connections;
+    settings.wait = config.connection_wait();
     settings.statement_timeout = config.request_timeout;
     settings
 }

@@ -5,8 +5,13 @@ use std::path::PathBuf;
 /// A parsed database URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseUrl {
-    /// `sqlite:FILE`.
-    Sqlite(PathBuf),
+    /// `sqlite:FILE`, or `sqlite:FILE?mmap=false` for a file that is not mapped into memory.
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// Whether the file is mapped into memory.
+        memory_map: bool,
+    },
     /// `postgres://USER@HOST/DATABASE`, with or without password and parameters.
     Postgres(String),
     /// `mysql://USER@HOST/DATABASE` or `mariadb://USER@HOST/DATABASE`, with or without password and parameters.
@@ -29,7 +34,10 @@ impl DatabaseUrl {
             "sqlite" => match rest.strip_prefix("//").unwrap_or(rest) {
                 "" => Err("`sqlite:` needs the path of a file, as in `sqlite:blog.db`".to_owned()),
                 ":memory:" => Err("a database in memory would be empty: name a file".to_owned()),
-                path => Ok(Self::Sqlite(path.into())),
+                path => {
+                    let unmapped = path.strip_suffix("?mmap=false");
+                    Ok(Self::Sqlite { path: unmapped.unwrap_or(path).into(), memory_map: unmapped.is_none() })
+                }
             },
             "postgres" | "postgresql" if rest.starts_with("//") => Ok(Self::Postgres(text.to_owned())),
             "postgres" | "postgresql" => {
@@ -51,7 +59,9 @@ mod tests {
 
     #[test]
     fn urls_are_parsed_by_scheme() {
-        let file = |path: &str| Ok(DatabaseUrl::Sqlite(path.into()));
+        let file = |path: &str| Ok(DatabaseUrl::Sqlite { path: path.into(), memory_map: true });
+        let unmapped = DatabaseUrl::Sqlite { path: "blog.db".into(), memory_map: false };
+        assert_eq!(DatabaseUrl::parse("sqlite:blog.db?mmap=false"), Ok(unmapped));
         assert_eq!(DatabaseUrl::parse("sqlite:blog.db"), file("blog.db"));
         assert_eq!(DatabaseUrl::parse("sqlite:///var/blog.db"), file("/var/blog.db"));
         assert_eq!(DatabaseUrl::parse("blog.db"), file("blog.db"));

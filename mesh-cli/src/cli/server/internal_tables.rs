@@ -15,12 +15,13 @@ struct InternalTable {
 
 /// Returns the tables that the settings name. A name that cannot be parsed is reported when the table is opened.
 fn internal_tables(config: &Config) -> Vec<InternalTable> {
+    let audit = config.audit.table().unwrap_or_default();
     let named = [
-        ("api_keys.table", &config.api_keys.table, "API keys"),
-        ("audit.table", &config.audit.table, "the audit log"),
+        ("api_keys.table", config.api_keys.table.as_str(), "API keys"),
+        ("audit.store", audit, "the audit log"),
     ];
     let named = named.into_iter().filter(|(_, name, _)| !name.is_empty());
-    let parsed = |(setting, name, contents): (_, &String, _)| {
+    let parsed = |(setting, name, contents): (_, &str, _)| {
         Some(InternalTable { name: TableName::parse(name).ok()?, setting, contents })
     };
     named.filter_map(parsed).collect()

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use mesh_backend::backend::StateStores;
 use mesh_plan::Mesh;
 use mesh_plan::persisted::{ParamDeclarations, Persisted, PersistedQuery};
-use mesh_ql::Format;
 use mesh_server::{Mcp, regular_file};
 use serde::Deserialize;
 
@@ -72,14 +71,14 @@ fn preload(persisted: &mut Persisted, tools: Mcp, mesh: &Mesh, path: &Path) -> R
             || Ok(ParamDeclarations::default()),
             |it| ParamDeclarations::parse(&it.to_string()).map_err(|why| format!("'params': {why}")),
         );
-        let id = match Format::parse(format.as_deref().unwrap_or("json")) {
-            Some(format) => declared.and_then(|declared| {
+        let id = match format.as_deref().unwrap_or("json").parse() {
+            Ok(format) => declared.and_then(|declared| {
                 let query = PersistedQuery::new(format, query).with_params(declared);
                 let id = persisted.preload(mesh, query.clone()).map_err(|error| error.to_string())?;
                 tools = std::mem::take(&mut tools).query(name, description, query);
                 Ok(id)
             }),
-            None => Err("'format' must be \"json\" or \"ql\"".to_owned()),
+            Err(_) => Err("'format' must be \"json\" or \"ql\"".to_owned()),
         };
         match id {
             Ok(id) => tracing::info!("{file}: query {number} is {id}"),

@@ -13,7 +13,7 @@ pub(crate) fn start(config: &Config, factory: &AppFactory, current: &Current) {
     if urls.is_empty() {
         return;
     }
-    let mut purge = Purge::new(urls).interval(settings.interval);
+    let mut purge = Purge::new(urls);
     if let Some((name, value)) = settings.header.as_ref().and_then(|line| line.header()) {
         purge = purge.header(name, value);
     }

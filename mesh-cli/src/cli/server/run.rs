@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use mesh_server::{Check, Current, Server, Timeouts, Tls, Workers};
+use mesh_server::{Check, Current, Server, Tls, Workers};
 use tokio::net::TcpListener;
 
 use crate::cli::failure::Failure;
@@ -32,10 +32,8 @@ pub(crate) fn serve(
     }
     let entities = source.schema.entities().count();
     let threads = config.thread_count();
-    // Threads that are not pinned share the connections with this one.
-    let started = threads - usize::from(!config.pin_threads);
-    let workers = Workers::builder(started).pinned(config.pin_threads).on_park(mesh_sqlite::before_park);
-    let workers = workers.start()?;
+    // This thread serves connections, too.
+    let workers = Workers::builder(threads - 1).on_park(mesh_sqlite::before_park).start()?;
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().thread_name("mesh").on_thread_park(mesh_sqlite::before_park).build();
     runtime?.block_on(async {
@@ -48,8 +46,7 @@ pub(crate) fn serve(
         let mut server = Server::new(current.clone())
             .max_connections(connections(config.limits.connections, threads))
             .shutdown_timeout(config.shutdown_timeout)
-            .workers(workers)
-            .timeouts(Timeouts { idle: config.idle_timeout, ..Timeouts::default() });
+            .workers(workers);
         let mut scheme = "http";
         if let Some((certificate, key)) = config.tls.files() {
             let tls = Tls::open(certificate, key)

@@ -2,10 +2,10 @@
 
 use mesh_server::Mcp;
 
-use crate::config::Config;
+use crate::config::{Config, McpTools};
 
 /// Returns the options of the tools for agents.
 pub(crate) fn tools(config: &Config) -> Mcp {
-    let settings = &config.mcp;
-    Mcp::new().rows(settings.rows).bytes(settings.bytes).writes(settings.writes).sql(settings.sql)
+    let rows = Mcp::DEFAULT_ROWS.min(config.limits.rows);
+    Mcp::new().rows(rows).writes(config.mcp.enabled == McpTools::Writes)
 }

@@ -21,6 +21,7 @@ fn absolute(mut config: Config) -> Config {
     let folder = std::env::current_dir().unwrap();
     config.database = config.database.map(|url| url.relative_to(&folder));
     config.uploads.store = config.uploads.store.relative_to(&folder);
+    config.audit.store = config.audit.store.map(|store| store.relative_to(&folder));
     config.persisted.preload = config.persisted.preload.map(|path| folder.join(path));
     config
 }
@@ -33,16 +34,17 @@ trusted_proxies = ["10.0.0.0/8", "::1"]
 request_timeout = "1500ms"
 shutdown_timeout = "0s"
 log_format = "json"
-server_timing = false
+postgres.pooler = true
 limits.per_address = "100/s"
 limits.per_session = "30/m"
 limits.body_bytes = "64KiB"
 limits.page_max = 20
 admin.listen = "[::1]:9000"
-otlp.endpoint = "http://127.0.0.1:4318"
+otlp.endpoint = "https://collector.example"
 persisted.registration = "closed"
 persisted.preload = "queries.json"
 integrity.binding = "require"
+audit.store = "file:audit.log"
 integrity.users.tenant = "org"
 uploads.content_types = ["image/png", "text/plain"]
 docs.auth = "admin"

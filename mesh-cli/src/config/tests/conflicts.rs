@@ -49,18 +49,12 @@ fn views_as_another_role_need_administrators_and_an_audit_log() {
     let faults = |more: &str| faults(&format!("docs.view_as = ['editor']\n{more}"));
     let all = faults("");
     assert!(
-        all.contains("'docs.view_as' requires 'integrity.enabled'") && all.contains("requires 'audit.file'"),
+        all.contains("'docs.view_as' requires 'integrity.enabled'") && all.contains("requires 'audit.store'"),
         "{all}"
     );
-    assert!(faults("audit.file = 'audit.log'\n").contains("otherwise there would be no administrator"));
+    assert!(faults("audit.store = 'file:audit.log'\n").contains("otherwise there would be no administrator"));
     assert!(faults("api_keys.table = 'keys'\n").contains("each use is recorded"));
-    assert_eq!(faults("api_keys.table = 'keys'\naudit.file = 'audit.log'\n"), "");
-}
-
-#[test]
-fn the_audit_log_has_one_place() {
-    let found = faults("audit.file = 'audit.log'\naudit.table = 'audit'\n");
-    assert!(found.contains("'audit.file' and 'audit.table' are mutually exclusive"), "{found}");
+    assert_eq!(faults("api_keys.table = 'keys'\naudit.store = 'file:audit.log'\n"), "");
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl<'v> Recorder<'v> {
     ) -> Result<Predicate, PlanError> {
         let usage = ConditionUse { path: path.to_owned(), left, op, operand: operand.clone() };
         let condition = self.binder.condition(&usage)?;
-        let text = format!("{} {} {}", usage.left.source, op.name(), DisplayOperand(operand));
+        let text = format!("{} {} {}", usage.left.source, op.as_str(), DisplayOperand(operand));
         self.uses.push(ParamUse::Condition(Box::new(usage)));
         Ok(Predicate::Param { text, condition: Box::new(condition) })
     }

@@ -226,9 +226,7 @@ impl CallerTools<'_, '_> {
             _ => return Err(invalid("'query' must be an object or a string").into()),
         };
         let format = match format {
-            Some(format) => {
-                Format::parse(&format).ok_or_else(|| invalid("'format' must be \"json\" or \"ql\""))?
-            }
+            Some(format) => format.parse().map_err(|_| invalid("'format' must be \"json\" or \"ql\""))?,
             None => Format::detect(&text),
         };
         let id = id.filter(|id| !id.is_null()).map(|id| posted_id(&id)).transpose()?;

@@ -52,6 +52,8 @@ async fn failures_have_the_challenge_of_bearers() {
     assert_eq!(site.send(as_session).await.why(), (401, "TOKEN_MISSING".to_owned()));
 }
 
+/// Attack without a session: two credentials in one request, so that two parts of the system could each trust
+/// a different one.
 #[tokio::test]
 async fn two_credentials_are_refused_on_every_route() {
     let site = Site::from(signed_app(gate()).bearer(bearer()));

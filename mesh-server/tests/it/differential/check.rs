@@ -341,11 +341,11 @@ impl<'o> Engines<'o> {
             write_sql(&mut sql, &plan);
         }
         if let Some(Ok(plan)) = self.postgres.as_ref().map(|mesh| mesh.plan(&request)) {
-            let read = postgres::ReadStatement::from_plan(&plan, &self.others.features());
+            let read = postgres::ReadStatement::from_plan(&plan, &self.others.dialect());
             writeln!(sql, "{}", read.statement).unwrap();
         }
         if let Some(Ok(plan)) = self.mysql.as_ref().map(|mesh| mesh.plan(&request)) {
-            let read = mysql::ReadStatement::from_plan(&plan);
+            let read = mysql::ReadStatement::from_plan(&plan, &mysql::MySql);
             writeln!(sql, "{}", read.statement).unwrap();
         }
         let Self { seed, database, .. } = self;

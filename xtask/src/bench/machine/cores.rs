@@ -72,14 +72,6 @@ impl Cores {
         };
         (first..first + count).map(|core| self.0.map(|_| core.to_string())).collect()
     }
-
-    /// Whether packets arrive on the cores of the server's threads, so that its threads can be pinned.
-    pub(crate) fn deliver_to_server_cores(&self, placement: CorePlacement) -> bool {
-        match placement {
-            CorePlacement::ThreadsEach(threads) => self.are_pinned() && self.are_shared(threads),
-            CorePlacement::OneCoreEach | CorePlacement::ServerUnpinned => false,
-        }
-    }
 }
 
 /// Returns a command that runs on the given cores.
@@ -115,8 +107,7 @@ mod tests {
         let cores = Cores(count);
         let text = |core: Option<String>| core.unwrap_or_else(|| "any".to_owned());
         let load: Vec<_> = cores.for_load(placement).into_iter().map(text).collect();
-        let pins = if cores.deliver_to_server_cores(placement) { ", threads pinned" } else { "" };
-        format!("{} by {}{pins}", text(cores.for_server(placement)), load.join(" and "))
+        format!("{} by {}", text(cores.for_server(placement)), load.join(" and "))
     }
 
     #[test]
@@ -124,10 +115,7 @@ mod tests {
         let [one, two] = [CorePlacement::ThreadsEach(1), CorePlacement::ThreadsEach(2)];
         let seen = [CorePlacement::OneCoreEach, CorePlacement::ServerUnpinned, one, two]
             .map(|placement| describe(Some(2), placement));
-        assert_eq!(
-            seen,
-            ["0 by 1", "any by 1", "0-0 by 0, threads pinned", "0-1 by 0 and 1, threads pinned"]
-        );
+        assert_eq!(seen, ["0 by 1", "any by 1", "0-0 by 0", "0-1 by 0 and 1"]);
         assert_eq!([one, two].map(|it| describe(Some(4), it)), ["0-0 by 2", "0-1 by 2 and 3"]);
         assert_eq!(describe(Some(6), CorePlacement::ThreadsEach(3)), "0-2 by 3 and 4 and 5");
         assert_eq!([one, two].map(|it| describe(None, it)), ["any by any", "any by any and any"]);

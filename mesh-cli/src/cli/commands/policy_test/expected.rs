@@ -145,8 +145,8 @@ impl Denial {
         let is_refusal =
             self.status.map_or(matches!(status, 400 | 401 | 403 | 404), |wanted| wanted == u64::from(status));
         is_refusal
-            && self.error.as_ref().is_none_or(|kind| kind == error.kind.name())
-            && self.code.as_ref().is_none_or(|code| error.code.is_some_and(|it| it.name() == code))
+            && self.error.as_ref().is_none_or(|kind| kind == error.kind.as_str())
+            && self.code.as_ref().is_none_or(|code| error.code.is_some_and(|it| it.as_str() == code))
             && self.message.as_ref().is_none_or(|part| error.message.contains(part.as_str()))
     }
 
@@ -173,8 +173,8 @@ impl fmt::Display for Observed {
             Self::Written | Self::Rights { .. } => f.write_str("allowed"),
             Self::Hidden => f.write_str("denied: the role does not see the entity"),
             Self::Refused(error) => {
-                let (status, kind) = (error.status.as_u16(), error.kind.name());
-                let code = error.code.map(|code| format!(" {}", code.name())).unwrap_or_default();
+                let (status, kind) = (error.status.as_u16(), error.kind.as_str());
+                let code = error.code.map(|code| format!(" {}", code.as_str())).unwrap_or_default();
                 write!(f, "{status} {kind}{code}: {}", error.message)
             }
         }

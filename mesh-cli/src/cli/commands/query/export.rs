@@ -10,6 +10,7 @@ use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use mesh_plan::backend::ExportFormat;
+use mesh_ql::UnknownName;
 
 use crate::cli::failure::Failure;
 use crate::cli::output::print_stderr;
@@ -17,9 +18,7 @@ use crate::cli::terminal::Spinner;
 
 /// Parses the name of a format.
 pub(super) fn format(name: &str) -> Result<ExportFormat, String> {
-    let found = ExportFormat::ALL.into_iter().find(|format| format.name() == name);
-    found
-        .ok_or_else(|| format!("the formats are {}", ExportFormat::ALL.map(ExportFormat::name).join(" and ")))
+    name.parse().map_err(|UnknownName { known }| format!("the formats are {}", known.join(" and ")))
 }
 
 /// Converts a request for a collection into a request for an export.

@@ -5,7 +5,7 @@ use mesh_plan::mutation::Action;
 
 /// The part of an [`Action::Merge`] that a step belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Part {
+pub enum MergePart {
     /// No part: the write is not a merge.
     #[default]
     Whole,
@@ -17,8 +17,8 @@ pub enum Part {
     Create,
 }
 
-impl Part {
-    /// Returns whether the steps of this part are run. `found` is whether [`Part::Find`] has returned a row.
+impl MergePart {
+    /// Returns whether the steps of this part are run. `found` is whether [`MergePart::Find`] has returned a row.
     pub fn is_run(self, found: bool) -> bool {
         match self {
             Self::Whole | Self::Find => true,

@@ -1,6 +1,6 @@
 //! The estimate of the rows that a statement sorts.
 
-use mesh_backend::sort_bound::SortBound;
+use mesh_backend::sort_limit::SortLimit;
 use mesh_plan::{Plan, ResolveError};
 
 use crate::pool::PoolError;
@@ -12,7 +12,7 @@ const SCANS: [&str; 5] =
 /// Refuses a plan that sorts more rows by values of related records than its bound allows. `steps` returns the query plan of
 /// its statement.
 pub(crate) async fn check(
-    bound: &SortBound,
+    bound: &SortLimit,
     plan: &Plan,
     steps: impl AsyncFnOnce() -> Result<Vec<String>, PoolError>,
 ) -> Result<(), ResolveError> {

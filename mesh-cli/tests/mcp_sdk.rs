@@ -1,4 +1,11 @@
-//! The client of the official Rust SDK, over standard input and output and over HTTP.
+//! The client of the official Rust SDK of the Model Context Protocol, over standard input and output and over HTTP.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "tests fail by panicking"
+)]
 
 use std::process::Stdio;
 

@@ -11,17 +11,17 @@ const PLANS: usize = 1_024;
 const AGE: Duration = Duration::from_secs(60);
 
 /// Estimates of the numbers of rows that plans sort, by the ids of the plans.
-pub struct SortBound {
+pub struct SortLimit {
     estimates: Cache<PlanId, (Instant, u64)>,
 }
 
-impl Default for SortBound {
+impl Default for SortLimit {
     fn default() -> Self {
         Self { estimates: Cache::bounded(PLANS, usize::MAX) }
     }
 }
 
-impl SortBound {
+impl SortLimit {
     /// Refuses a plan that sorts more rows by values of related records than its bound allows. `sorted` estimates the number of
     /// rows that its statement sorts; `None` if this cannot be known now.
     ///

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mesh_plan::Plan;
 use mesh_plan::backend::{Cache, PlanId};
-use mesh_sql::mysql::ReadStatement;
+use mesh_sql::{LevelDialect, ParamOf, ReadStatement};
 
 /// The number of plans whose statements are kept.
 const PLANS: usize = 1_024;
@@ -12,24 +12,25 @@ const PLANS: usize = 1_024;
 const BYTES: usize = 16 << 20;
 
 /// The statements of recent plans, by the ids of the plans.
-pub(crate) struct StatementCache {
-    cache: Cache<PlanId, Arc<ReadStatement>>,
+pub struct StatementCache<D: LevelDialect> {
+    /// The dialect of the statements.
+    pub dialect: D,
+    cache: Cache<PlanId, Arc<ReadStatement<ParamOf<D>>>>,
 }
 
-impl Default for StatementCache {
-    fn default() -> Self {
-        Self { cache: Cache::bounded(PLANS, BYTES) }
+impl<D: LevelDialect> StatementCache<D> {
+    /// Creates an empty cache.
+    pub fn new(dialect: D) -> Self {
+        Self { dialect, cache: Cache::bounded(PLANS, BYTES) }
     }
-}
 
-impl StatementCache {
     /// Returns the statement of a plan. The plan is lowered if no cached statement serves this page of it.
-    pub(crate) fn of_plan(&self, plan: &Plan) -> Arc<ReadStatement> {
+    pub fn of_plan(&self, plan: &Plan) -> Arc<ReadStatement<ParamOf<D>>> {
         let cached = self.cache.get(plan.id());
         if let Some(statement) = cached.filter(|statement| statement.serves(plan)) {
             return statement;
         }
-        let statement = Arc::new(ReadStatement::from_plan(plan));
+        let statement = Arc::new(ReadStatement::from_plan(plan, &self.dialect));
         self.cache.insert(plan.id().clone(), Arc::clone(&statement), statement.bytes());
         statement
     }
