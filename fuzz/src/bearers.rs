@@ -4,7 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use data_encoding::BASE64URL_NOPAD;
 use mesh_integrity::bearer::{BearerVerifier, KeySet};
-use mesh_integrity::{Claims, Secret};
+use mesh_integrity::{Secret, SessionClaims};
 use ring::hmac;
 
 const SECRET: &[u8; 32] = b"the secret of these fuzz targets";
@@ -29,7 +29,7 @@ pub(super) fn bearer(data: &[u8]) {
             assert!((1..=254).contains(&session.user.len()));
             let claims: serde_json::Map<_, _> =
                 session.claims.iter().map(|(name, value)| (name.to_owned(), value.clone())).collect();
-            assert!(Claims::new(claims).is_ok());
+            assert!(SessionClaims::new(claims).is_ok());
             let late = session.expires_at + Duration::from_secs(31);
             assert!(verifier.check(&opened, &keys, late).is_err(), "it has expired");
         }

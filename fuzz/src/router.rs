@@ -52,17 +52,24 @@ fn check(base: &BasePath, profiles: &Profiles, method: &Method, path: &str, rout
         );
     }
     // The canonical encoding of the segments has the same route. Those of ids are not decoded.
-    let segments = base.split(path).expect("it is below the base");
+    assert!(base.contains(path), "{path}");
     let mut plain = base.as_str().to_owned();
-    let raw: Vec<&str> = path.strip_suffix('/').unwrap_or(path).rsplit('/').take(segments.len()).collect();
-    for ((index, segment), raw) in segments.iter().enumerate().zip(raw.iter().rev()) {
+    let base_segments = base.as_str().split('/').count();
+    let segments = path.strip_suffix('/').unwrap_or(path).split('/').skip(base_segments);
+    for (index, segment) in segments.enumerate() {
         plain.push('/');
         if matches!(index, 1 | 3) {
-            plain.push_str(raw);
+            plain.push_str(segment);
             continue;
         }
-        for byte in segment.bytes() {
-            let _ = write!(plain, "%{byte:02x}");
+        let mut bytes = segment.bytes();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'%' => plain.extend(['%'].into_iter().chain(bytes.by_ref().take(2).map(char::from))),
+                byte => {
+                    let _ = write!(plain, "%{byte:02x}");
+                }
+            }
         }
     }
     let plain = if plain.is_empty() { "/".to_owned() } else { plain };

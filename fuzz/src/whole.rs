@@ -114,7 +114,8 @@ impl Input {
         }
         let body: Value = serde_json::from_slice(&answer.body).expect("JSON");
         if answer.status >= 400 {
-            let kind = body.get("error").and_then(Value::as_str).and_then(ErrorKind::parse);
+            let kind =
+                body.get("error").and_then(Value::as_str).and_then(|name| name.parse::<ErrorKind>().ok());
             assert!(kind.is_some(), "{body}");
             let message = body.get("message").and_then(Value::as_str).expect("a message");
             assert!(!message.is_empty() && body.get("requestId").is_some_and(Value::is_string), "{body}");

@@ -1,6 +1,7 @@
 //! Accounts in a table of the served database.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mesh_integrity::{Account, AccountError, AccountSource, AccountsUnavailable, BoxFuture, UsersTable};
 use mesh_plan::Value;
@@ -13,7 +14,7 @@ const ARGON2_HASHES: &str = "$argon2id$%";
 
 /// The accounts of a database.
 pub struct Accounts {
-    tables: Box<dyn Tables>,
+    tables: Arc<dyn Tables>,
     find: String,
     /// The number of parameters of `find`, each of which is the login.
     logins: usize,
@@ -30,7 +31,7 @@ impl Accounts {
     /// Creates the accounts of a table. `text` converts a column to text; `is_login` is the condition for an account of a login,
     /// with the number of its parameters, each of which is the login.
     pub fn new<B: QueryBuilder + Default>(
-        tables: impl Tables,
+        tables: Arc<dyn Tables>,
         users: &UsersTable,
         table: TableRef,
         text: impl Fn(Expr) -> Expr,
@@ -49,7 +50,7 @@ impl Accounts {
         let find = select([users.role.as_ref(), users.tenant.as_ref()]).and_where(is_login.0).limit(2).take();
         let any = select([None; 2]).and_where(is_hash).limit(1).take();
         let (find, any) = (find.to_string(B::default()), any.to_string(B::default()));
-        Self { tables: Box::new(tables), find, logins: is_login.1, any }
+        Self { tables, find, logins: is_login.1, any }
     }
 
     /// Checks that the statements fit the table.

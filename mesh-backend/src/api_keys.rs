@@ -6,16 +6,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use mesh_integrity::{
-    API_KEY_COLUMNS, ApiKeyHash, ApiKeySource, ApiKeysTableError, BoxFuture, StoreError, StoredApiKey,
-    check_api_key_columns,
+    API_KEY_COLUMNS, ApiKeyHash, ApiKeySource, BoxFuture, StoreError, StoredApiKey, TableLayoutError,
+    check_api_key_columns, check_api_key_faults,
 };
 use mesh_plan::Value;
 
-use crate::tables::{Tables, text};
+use crate::own_table::{ApiKeyDialect, OwnTable};
+use crate::tables::{TableError, Tables, text};
 
 /// What a column of hashes contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HashColumn {
+enum HashColumn {
     /// Hex digits of either case.
     Digits,
     /// Bytes.
@@ -24,79 +25,13 @@ pub enum HashColumn {
     Any,
 }
 
-/// The accepted types of the columns of hashes and times, and their names in messages.
-#[derive(Debug)]
-pub struct ColumnTypes {
-    /// The types of texts.
-    pub texts: &'static [&'static str],
-    /// The types of bytes.
-    pub bytes: &'static [&'static str],
-    /// The types of times.
-    pub times: &'static [&'static str],
-    /// The types of the column of hashes, for messages.
-    pub hash: &'static str,
-    /// The types of the column of times, for messages.
-    pub expires: &'static str,
-}
-
-impl ColumnTypes {
-    /// Checks the names and types of the columns of a table, and returns what its hashes are. `is_column` compares a column of
-    /// the table with a name; `create` is the statement that creates such a table.
-    ///
-    /// # Errors
-    /// The table or some of its columns are missing or have the wrong type.
-    pub fn check(
-        &self,
-        table: &str,
-        columns: &[(String, String)],
-        is_column: impl Fn(&str, &str) -> bool,
-        create: &str,
-    ) -> Result<HashColumn, ApiKeysTableError> {
-        let names: Vec<String> = columns.iter().map(|(column, _)| column.clone()).collect();
-        check_api_key_columns(table, &names, &is_column, create)?;
-        let type_of = |name: &str| {
-            let found = columns.iter().find(|(column, _)| is_column(column, name));
-            found.map_or("", |(_, ty)| ty.as_str())
-        };
-        let (hash, expires) = (type_of("hash"), type_of("expires"));
-        let mut faults = Vec::new();
-        let mut wrong = |column: &str, ty: &str, needed: &str| {
-            faults.push(format!(
-                "the column '{column}' of the table '{table}' of 'api_keys.table' has the type {ty}; it must be {needed}"
-            ));
-        };
-        if !self.bytes.contains(&hash) && !self.texts.contains(&hash) {
-            wrong("hash", hash, self.hash);
-        }
-        if !self.times.contains(&expires) {
-            wrong("expires", expires, self.expires);
-        }
-        ApiKeysTableError::check(faults, create)?;
-        Ok(if self.bytes.contains(&hash) { HashColumn::Bytes } else { HashColumn::Digits })
-    }
-}
-
-/// A table of API keys in the SQL of its engine.
-#[derive(Debug)]
-pub struct KeyTable<'t> {
-    /// The quoted name of the table.
-    pub table: &'t str,
-    /// What its hashes are.
-    pub hashes: HashColumn,
-    /// The hash, the owner and the role as texts, and the time in seconds since 1970.
-    pub selected: &'t str,
-    /// The operator for equal hashes.
-    pub equals: &'t str,
-    /// The parameters with a hash, an owner, a role, and a time in UTC like `2030-01-02T03:04:05Z`.
-    pub params: [&'t str; 4],
-}
-
 /// The API keys of a database.
 ///
 /// Hashes are hex digits or 32 bytes. Times without a zone are in UTC.
 #[derive(Clone)]
 pub struct ApiKeys {
-    tables: Arc<dyn Tables>,
+    reads: Arc<dyn Tables>,
+    writes: Arc<dyn Tables>,
     hashes: HashColumn,
     list: String,
     find: String,
@@ -105,21 +40,27 @@ pub struct ApiKeys {
 }
 
 impl ApiKeys {
-    /// Creates the API keys of a table, whose columns are [`API_KEY_COLUMNS`].
-    pub fn new(tables: impl Tables, keys: &KeyTable<'_>) -> Self {
-        let KeyTable { table, hashes, selected, equals, params } = *keys;
+    /// Opens a table, whose columns are [`API_KEY_COLUMNS`].
+    ///
+    /// # Errors
+    /// The table or some of its columns are missing or have the wrong type.
+    pub fn open(table: OwnTable) -> Result<Self, TableLayoutError> {
+        let hashes = check(&table)?;
+        let OwnTable { quoted, reads, writes, dialect, .. } = table;
+        let ApiKeyDialect { selected, equals, params, .. } = dialect.api_keys;
         let values = params.join(", ");
         let hash = params.iter().take(hashes.params(ApiKeyHash([0; 32])).len());
         let is_hash = hash.map(|param| format!("hash {equals} {param}")).collect::<Vec<_>>().join(" OR ");
-        let list = format!("SELECT {selected} FROM {table}");
-        Self {
-            tables: Arc::new(tables),
+        let list = format!("SELECT {selected} FROM {quoted}");
+        Ok(Self {
+            reads,
+            writes,
             hashes,
             find: format!("{list} WHERE {is_hash} LIMIT 2"),
-            insert: format!("INSERT INTO {table} ({}) VALUES ({values})", API_KEY_COLUMNS.join(", ")),
-            delete: format!("DELETE FROM {table} WHERE {is_hash} RETURNING hash"),
+            insert: format!("INSERT INTO {quoted} ({}) VALUES ({values})", API_KEY_COLUMNS.join(", ")),
+            delete: format!("DELETE FROM {quoted} WHERE {is_hash} RETURNING hash"),
             list,
-        }
+        })
     }
 
     /// Returns all keys with a well-formed hash, and the number of malformed keys.
@@ -127,7 +68,7 @@ impl ApiKeys {
     /// # Errors
     /// The database cannot be read.
     pub async fn list(&self) -> Result<(Vec<StoredApiKey>, usize), StoreError> {
-        let rows = self.tables.read(&self.list, &[]).await.map_err(StoreError::new)?;
+        let rows = self.reads.read(&self.list, &[]).await.map_err(StoreError::new)?;
         let keys: Vec<StoredApiKey> = rows.iter().filter_map(|row| stored(row)).collect();
         let malformed = rows.len() - keys.len();
         Ok((keys, malformed))
@@ -148,7 +89,7 @@ impl ApiKeys {
             HashColumn::Digits | HashColumn::Any => key.hash.to_string().into(),
         };
         let params = vec![hash, key.owner.clone().into(), key.role.clone().into(), expires.into()];
-        self.tables.write(&self.insert, &[params]).await.map(drop).map_err(StoreError::new)
+        self.writes.write(&self.insert, &[params]).await.map(drop).map_err(StoreError::new)
     }
 
     /// Deletes a key. Returns whether there was one.
@@ -156,9 +97,50 @@ impl ApiKeys {
     /// # Errors
     /// The database cannot be reached.
     pub async fn delete(&self, hash: ApiKeyHash) -> Result<bool, StoreError> {
-        let deleted = self.tables.write(&self.delete, &[self.hashes.params(hash)]).await;
+        let deleted = self.writes.write(&self.delete, &[self.hashes.params(hash)]).await;
         Ok(deleted.map_err(StoreError::new)? > 0)
     }
+}
+
+/// Returns the statement that creates a table of API keys.
+fn create_statement(table: &OwnTable) -> String {
+    let ([hash, expires], quoted) = (table.dialect.api_keys.new_types, &table.quoted);
+    format!(
+        "CREATE TABLE IF NOT EXISTS {quoted} (hash {hash} NOT NULL PRIMARY KEY, owner text, role text, expires {expires});"
+    )
+}
+
+/// Creates a table of API keys unless it exists.
+///
+/// # Errors
+/// The database cannot be reached, or the account may not create a table.
+pub async fn create(table: &OwnTable) -> Result<(), TableError> {
+    table.writes.write(&create_statement(table), &[Vec::new()]).await.map(drop)
+}
+
+/// Checks the names and types of the columns of a table, and returns what its hashes are.
+fn check(table: &OwnTable) -> Result<HashColumn, TableLayoutError> {
+    let OwnTable { name, dialect, .. } = table;
+    let create = create_statement(table);
+    check_api_key_columns(name, &table.column_names(), dialect.is_same, &create)?;
+    let Some(types) = &dialect.api_keys.types else { return Ok(HashColumn::Any) };
+    let type_of = |column| table.column_type(column).unwrap_or_default();
+    let (hash, expires) = (type_of("hash"), type_of("expires"));
+    let is_bytes = types.bytes.contains(&hash);
+    let mut faults = Vec::new();
+    let mut wrong = |column: &str, ty: &str, needed: &str| {
+        faults.push(format!(
+            "the column '{column}' of the table '{name}' of 'api_keys.table' has the type {ty}; it must be {needed}"
+        ));
+    };
+    if !is_bytes && !types.texts.contains(&hash) {
+        wrong("hash", hash, types.hash);
+    }
+    if !types.times.contains(&expires) {
+        wrong("expires", expires, types.expires);
+    }
+    check_api_key_faults(faults, &create)?;
+    Ok(if is_bytes { HashColumn::Bytes } else { HashColumn::Digits })
 }
 
 impl HashColumn {
@@ -201,7 +183,7 @@ fn time(seconds: f64) -> SystemTime {
 impl ApiKeySource for ApiKeys {
     fn find(&self, hash: ApiKeyHash) -> BoxFuture<'_, Result<Option<StoredApiKey>, StoreError>> {
         Box::pin(async move {
-            let rows = self.tables.read(&self.find, &self.hashes.params(hash)).await;
+            let rows = self.reads.read(&self.find, &self.hashes.params(hash)).await;
             match rows.map_err(StoreError::new)?.as_slice() {
                 [row] => Ok(stored(row)),
                 [] => Ok(None),

@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
 use mesh_plan::Value;
 use serde_json::Value as Json;
 
+use crate::own_table::OwnTable;
 use crate::tables::{Cells, Tables};
 
 /// The columns of the table.
@@ -14,33 +16,28 @@ const COLUMNS: [&str; 3] = ["time", "event", "entry"];
 /// A table of audit entries. Its columns `time`, `event` and `entry` get the members `time` and `event` of each entry, and the
 /// entry itself.
 pub struct AuditTable {
-    tables: Box<dyn Tables>,
+    tables: Arc<dyn Tables>,
     insert: String,
 }
 
 impl AuditTable {
-    /// Opens a table, whose name is also given as it is quoted. `has_column` compares its columns with a name; `types` are the
-    /// types of the columns that a table needs, and `params` parameters of these types.
+    /// Opens a table.
     ///
     /// # Errors
     /// The table or some of its columns are missing.
-    pub fn open(
-        tables: impl Tables,
-        (name, quoted): (&str, &str),
-        has_column: impl Fn(&str) -> bool,
-        types: [&str; 3],
-        params: [&str; 3],
-    ) -> Result<Self, String> {
-        if COLUMNS.iter().any(|column| !has_column(column)) {
-            let [time, event, entry] = types;
+    pub fn open(table: OwnTable) -> Result<Self, String> {
+        let is_missing = |column: &&str| table.column_type(column).is_none();
+        let OwnTable { name, quoted, dialect, .. } = &table;
+        if COLUMNS.iter().any(is_missing) {
+            let [time, event, entry] = dialect.audit_types;
             return Err(format!(
-                "'audit.table' needs the table '{name}' with the columns time, event and entry; create it with\n  \
+                "the audit log needs the table '{name}' with the columns time, event and entry; create it with\n  \
                  CREATE TABLE {quoted} (time {time} NOT NULL, event {event} NOT NULL, entry {entry} NOT NULL);"
             ));
         }
-        let params = params.join(", ");
+        let params = dialect.audit_params.join(", ");
         let insert = format!("INSERT INTO {quoted} ({}) VALUES ({params})", COLUMNS.join(", "));
-        Ok(Self { tables: Box::new(tables), insert })
+        Ok(Self { tables: table.writes, insert })
     }
 
     /// Inserts the objects of a JSON array, all or none.

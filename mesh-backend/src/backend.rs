@@ -1,5 +1,6 @@
 //! A database of any engine.
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,9 +14,10 @@ use mesh_schema::{Schema, TableName};
 
 use crate::Contents;
 use crate::accounts::Accounts;
-use crate::api_keys::ApiKeys;
+use crate::api_keys::{self, ApiKeys};
 use crate::audit::AuditTable;
-use crate::error::OpenError;
+use crate::error::{BoxError, OpenError};
+use crate::own_table::OwnTable;
 
 /// The result of a call to a [`Backend`].
 pub type Opening<'a, T> = BoxFuture<'a, Result<T, OpenError>>;
@@ -25,7 +27,6 @@ pub type Examining<'a, T> = BoxFuture<'a, Result<T, ResolveError>>;
 /// An open database of any engine: a resolver of all its entities, with everything that a server needs beside reads.
 ///
 /// [`OpenError`] means that the database cannot be reached or read, or does not have what the call needs.
-#[expect(clippy::missing_errors_doc, reason = "the documentation of the trait explains the errors")]
 pub trait Backend: Resolver {
     /// Reads the catalog. `times` names tables and columns that hold times although their types do not show it
     /// ([`mesh_schema::Document::time_columns`]).
@@ -36,6 +37,9 @@ pub trait Backend: Resolver {
     fn refused_writes<'a>(&'a self, schema: &'a Schema) -> Opening<'a, Vec<String>>;
 
     /// Opens the database for writing. A server opens it once.
+    ///
+    /// # Errors
+    /// The database cannot be written.
     fn open_writer(&self) -> Result<Arc<dyn Mutator>, OpenError>;
 
     /// Returns a resolver and a mutator whose writes leave no trace in the database: they are rolled back, or change a copy in
@@ -59,14 +63,43 @@ pub trait Backend: Resolver {
     /// Returns the accounts stored in a table.
     fn accounts<'a>(&'a self, users: &'a UsersTable) -> Opening<'a, Accounts>;
 
+    /// Finds a table that Mesh uses itself, which may be missing.
+    fn own_table<'a>(&'a self, name: &'a str) -> Opening<'a, OwnTable>;
+
+    /// Adds the name of the database to the cause of a failure.
+    fn open_error(&self, cause: BoxError) -> OpenError;
+
+    /// Runs work, and adds the name of the database to its error.
+    fn opening<'a, T>(&'a self, work: impl Future<Output = Result<T, BoxError>> + Send + 'a) -> Opening<'a, T>
+    where
+        Self: Sized,
+    {
+        Box::pin(async move { work.await.map_err(|error| self.open_error(error)) })
+    }
+
     /// Returns the API keys stored in a table.
-    fn api_keys<'a>(&'a self, table: &'a str) -> Opening<'a, ApiKeys>;
+    fn api_keys<'a>(&'a self, table: &'a str) -> Opening<'a, ApiKeys> {
+        Box::pin(async move {
+            let keys = ApiKeys::open(self.own_table(table).await?);
+            keys.map_err(|error| self.open_error(error.into()))
+        })
+    }
 
     /// Creates a table of API keys unless a table with this name exists.
-    fn create_api_keys_table<'a>(&'a self, table: &'a str) -> Opening<'a, ()>;
+    fn create_api_keys_table<'a>(&'a self, table: &'a str) -> Opening<'a, ()> {
+        Box::pin(async move {
+            let created = api_keys::create(&self.own_table(table).await?).await;
+            created.map_err(|error| self.open_error(error.into()))
+        })
+    }
 
     /// Returns the table of audit entries.
-    fn audit_table<'a>(&'a self, table: &'a str) -> Opening<'a, AuditTable>;
+    fn audit_table<'a>(&'a self, table: &'a str) -> Opening<'a, AuditTable> {
+        Box::pin(async move {
+            let table = AuditTable::open(self.own_table(table).await?);
+            table.map_err(|error| self.open_error(error.into()))
+        })
+    }
 
     /// Opens the stores of the state, and creates or migrates them. At most `queries` persisted queries are kept; the oldest
     /// are deleted.
@@ -106,7 +139,6 @@ pub trait Backend: Resolver {
 /// The stores of state that outlives a server.
 #[derive(Clone)]
 #[non_exhaustive]
-#[expect(missing_debug_implementations, reason = "the stores have no common form")]
 pub struct StateStores {
     /// Ended sessions.
     pub revocations: Arc<dyn RevocationStore>,
@@ -127,6 +159,7 @@ impl StateStores {
     /// The store cannot be read.
     pub async fn new(
         store: impl RevocationStore + NonceTable + QueryStore + Clone,
+        attempts: Option<Arc<dyn AttemptStore>>,
     ) -> Result<Self, StoreError> {
         let (nonces, unknown_until) = SharedNonces::open(store.clone()).await?;
         Ok(Self {
@@ -134,18 +167,13 @@ impl StateStores {
             nonces: Arc::new(nonces),
             unknown_until,
             queries: Arc::new(store),
-            attempts: None,
+            attempts,
         })
     }
+}
 
-    /// Uses one store for all state, login attempts included.
-    ///
-    /// # Errors
-    /// The store cannot be read.
-    pub async fn with_attempts(
-        store: impl RevocationStore + NonceTable + QueryStore + AttemptStore + Clone,
-    ) -> Result<Self, StoreError> {
-        let attempts: Arc<dyn AttemptStore> = Arc::new(store.clone());
-        Ok(Self { attempts: Some(attempts), ..Self::new(store).await? })
+impl fmt::Debug for StateStores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StateStores").field("unknown_until", &self.unknown_until).finish_non_exhaustive()
     }
 }

@@ -5,6 +5,8 @@ use sea_query::{Expr, ExprTrait as _, Query, QueryBuilder, TableRef};
 
 /// The largest number that is interpreted as seconds, in the year 5138. As milliseconds it is in 1973.
 const MAX_SECONDS: f64 = 100_000_000_000.0;
+/// The length of the longest text with a time form.
+const MAX_TEXT: usize = "0000-00-00T00:00:00.000000000Z".len();
 
 /// Returns whether an index begins with these columns in any order. `parts` are the columns of all indexes of a table, one index
 /// after the other, each with its place in the index, from 1 on. An expression has no column.
@@ -72,8 +74,18 @@ pub fn set_time_form(
 }
 
 fn time_form(text: &str) -> Option<TimeForm> {
-    if let Ok(number) = text.parse::<f64>() {
-        return Some(if number.abs() <= MAX_SECONDS { TimeForm::UnixSeconds } else { TimeForm::UnixMillis });
+    text.parse().map_or_else(|_| text_form(text), |number| Some(number_form(number)))
+}
+
+/// Returns the time form of a number.
+pub fn number_form(number: f64) -> TimeForm {
+    if number.abs() <= MAX_SECONDS { TimeForm::UnixSeconds } else { TimeForm::UnixMillis }
+}
+
+/// Returns the time form of a text; `None` if it is not a day with a time of day.
+pub fn text_form(text: &str) -> Option<TimeForm> {
+    if text.len() > MAX_TEXT {
+        return None;
     }
     let shape: String = text.chars().map(|char| if char.is_ascii_digit() { '0' } else { char }).collect();
     let rest = shape.strip_prefix("0000-00-00")?;

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::path::Path;
 
-use mesh_integrity::{ApiKeysTableError, UsersTableError};
+use mesh_integrity::TableLayoutError;
 
 /// An error with its sources.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -30,10 +30,8 @@ impl OpenError {
 
     /// Returns the faults of the error as separate messages, or its only message.
     pub fn faults(&self) -> Vec<String> {
-        let users = self.cause.downcast_ref().map(|error: &UsersTableError| &error.faults);
-        let faults =
-            users.or_else(|| self.cause.downcast_ref().map(|error: &ApiKeysTableError| &error.faults));
-        faults.cloned().unwrap_or_else(|| vec![self.to_string()])
+        let faults = self.cause.downcast_ref().map(|error: &TableLayoutError| error.faults.clone());
+        faults.unwrap_or_else(|| vec![self.to_string()])
     }
 
     /// Returns whether the state in the database was written by a newer server, in a layout that this one cannot read.

@@ -1,7 +1,7 @@
 //! Exports: the records of a plan, sent while its rows are read. `SPEC §16`
 
-use mesh_plan::backend::ExportWriter;
-use mesh_plan::{Export, Plan, ResolveError};
+use mesh_plan::backend::{Export, ExportWriter};
+use mesh_plan::{Plan, ResolveError};
 use mesh_sql::ReadStatement;
 
 use crate::rows::{Decoder, LevelRows, NodeRowSource};

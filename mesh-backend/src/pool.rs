@@ -1,7 +1,23 @@
-//! What pools of connections share.
+//! Bounded pools of connections to a server.
 
+mod connection;
+mod error;
 mod idle;
+mod lease;
 mod row_budget;
+mod slots;
 
-pub use idle::{IdleConnection, IdleConnections};
+pub use connection::{Connection, ErrorKind};
+pub use error::PoolError;
+pub use lease::Lease;
 pub use row_budget::{BudgetExceeded, RowBudget};
+pub use slots::{Servers, Slots};
+
+/// The purpose of the connections of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Transactions are read-only.
+    Read,
+    /// Transactions can write.
+    Write,
+}

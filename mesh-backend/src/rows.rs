@@ -209,7 +209,7 @@ impl<'r> Converted<'r> {
 }
 
 /// Returns whether a plan has sums, so that a number out of range is a sum. Averages are computed from sums.
-pub fn has_sums(plan: &Plan) -> bool {
+pub(crate) fn has_sums(plan: &Plan) -> bool {
     let is_sum = |aggregate: &Aggregate| matches!(aggregate.function, AggregateFn::Sum | AggregateFn::Avg);
     plan.node().grouping.as_ref().is_some_and(|grouping| grouping.aggregates.iter().any(is_sum))
 }

@@ -12,8 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mesh_integrity::StoreError;
-use mesh_plan::{Outcome, Value};
+use mesh_plan::Value;
+use mesh_plan::mutation::Outcome;
 
+pub use self::queries::stored_query;
 use crate::tables::{Cells, TableError, Tables};
 use crate::transaction::{Attempts, Ran};
 
@@ -23,7 +25,7 @@ const SWEEP_INTERVAL: u64 = 30_000;
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A statement of an operation, with the indexes of those values of the operation that are its parameters.
-pub type Step = (&'static str, &'static [usize]);
+pub type OperationStatement = (&'static str, &'static [usize]);
 
 /// The statements of an engine on the tables of the state.
 #[derive(Debug)]
@@ -49,17 +51,17 @@ pub struct StateStatements {
     pub lock_mark: &'static str,
     /// Raises the mark, unless another server runs. The values are a time and the name of this server. The first statement raises
     /// it, when insertions that have read the previous mark are complete; the last one returns the previous mark.
-    pub claim: &'static [Step],
+    pub claim: &'static [OperationStatement],
     /// Selects the nonces with timestamps after a time and up to another one.
     pub claimed: &'static str,
     /// Inserts a nonce that is not in use, if its timestamp is after the mark. The values are the session, the nonce, its timestamp,
     /// the time until which it is in use, and the time now. The last statement inserts it.
-    pub insert_nonce: &'static [Step],
+    pub insert_nonce: &'static [OperationStatement],
     /// Counts an attempt, if those of the last 60,000 ms leave room for one more. The values are a key and the milliseconds that an
     /// attempt takes of them. The last statement but one counts it; the last one returns the milliseconds until another is possible.
-    pub count_attempt: &'static [Step],
+    pub count_attempt: &'static [OperationStatement],
     /// Reverts an attempt of the same values.
-    pub undo_attempt: Step,
+    pub undo_attempt: OperationStatement,
 }
 
 /// State in the tables of a database. Clones share their work.
@@ -67,10 +69,10 @@ pub struct StateStatements {
 pub struct State(Arc<Inner>);
 
 struct Inner {
-    tables: Box<dyn Tables>,
+    tables: Arc<dyn Tables>,
     statements: &'static StateStatements,
     /// The same tables for the lookups of sessions, which may run where reads do.
-    lookups: Box<dyn Tables>,
+    lookups: Arc<dyn Tables>,
     /// The maximum number of persisted queries.
     queries: usize,
     next_sweep: AtomicU64,
@@ -97,14 +99,13 @@ impl State {
     /// # Errors
     /// The database cannot be reached.
     pub async fn open(
-        tables: impl Tables,
-        lookups: impl Tables,
+        tables: Arc<dyn Tables>,
+        lookups: Arc<dyn Tables>,
         statements: &'static StateStatements,
         queries: usize,
     ) -> Result<Self, TableError> {
         let server = format!("{:016x}", RandomState::new().hash_one("presence"));
         let next_sweep = AtomicU64::default();
-        let (tables, lookups) = (Box::new(tables), Box::new(lookups));
         let inner = Arc::new(Inner { tables, lookups, statements, queries, next_sweep, server });
         inner.record_presence().await?;
         let running = Arc::downgrade(&inner);
@@ -164,9 +165,9 @@ impl Inner {
 }
 
 /// Returns the statements of an operation with their parameters, which are among these values.
-fn bind(steps: &[Step], values: &[Value]) -> Vec<(&'static str, Cells)> {
+fn bind(operation: &[OperationStatement], values: &[Value]) -> Vec<(&'static str, Cells)> {
     let params = |indexes: &[usize]| indexes.iter().filter_map(|index| values.get(*index).cloned()).collect();
-    steps.iter().map(|(sql, indexes)| (*sql, params(indexes))).collect()
+    operation.iter().map(|(sql, indexes)| (*sql, params(indexes))).collect()
 }
 
 impl fmt::Debug for State {

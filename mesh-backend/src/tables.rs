@@ -36,7 +36,7 @@ pub trait Tables: Send + Sync + 'static {
     fn write<'a>(&'a self, sql: &'a str, params: &'a [Cells]) -> BoxFuture<'a, Result<u64, TableError>> {
         Box::pin(async move {
             let statements: Vec<_> = params.iter().map(|params| (sql, params.clone())).collect();
-            let ran = self.transact(&statements, false).await.map_err(Failure::into_error)?;
+            let ran = self.transact(&statements, false).await.map_err(|failure| failure.error)?;
             Ok(ran.iter().map(|ran| ran.count).sum())
         })
     }

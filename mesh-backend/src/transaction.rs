@@ -11,15 +11,16 @@ use std::error::Error as StdError;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use mesh_plan::backend::{Script, ScriptError, ScriptStep, StepResult};
-use mesh_plan::{Context, Outcome, ResolveError, WriteError};
+use mesh_plan::mutation::Outcome;
+use mesh_plan::{Context, Mutation, ResolveError, WriteError};
 
-pub use attempts::{Attempts, Failure};
-pub use engine::{Engine, Errors, Ran, Retry, Transaction};
+pub use attempts::{Attempts, Failure, Retry};
+pub use engine::{Engine, Errors, Ran, Transaction};
 pub use fault::{Fault, Violation};
 pub use script::run as run_script;
 pub use writer::Writer;
 
-/// The time limit of a transaction without a deadline, and of the wait for the answer to COMMIT.
+/// The time limit of reads and transactions without a deadline, and of the wait for the answer to COMMIT.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// The maximum delay before the second attempt.
 const PAUSE: Duration = Duration::from_millis(4);
@@ -56,10 +57,10 @@ pub async fn run<E: Engine>(
         let attempt = attempt(engine, script, attempts.is_stale, end);
         let failure = match tokio::time::timeout_at(deadline.into(), attempt).await {
             // The connection is closed with its transaction.
-            Err(_) => Failure::Final(ResolveError::TimedOut.into()),
+            Err(_) => ScriptError::from(ResolveError::TimedOut).into(),
             Ok(Err(failure)) => failure,
             Ok(Ok((_, done))) if end == End::Discard => return Outcome::Committed(done),
-            Ok(Ok(_)) if !context.begin_commit() => Failure::Final(ResolveError::Busy.into()),
+            Ok(Ok(_)) if !context.begin_commit() => ScriptError::from(ResolveError::Busy).into(),
             Ok(Ok((transaction, done))) => match commit(transaction, context).await {
                 CommitAnswer::Committed(transaction) => {
                     transaction.after_commit().await;
@@ -86,8 +87,7 @@ async fn attempt<E: Engine>(
     is_stale: bool,
     end: End,
 ) -> Result<(E::Transaction, Vec<StepResult>), Failure<ScriptError>> {
-    let taken = engine.take(is_stale).await;
-    let mut transaction = taken.map_err(|error| Failure::Final(error.into()))?;
+    let mut transaction = engine.take(is_stale).await.map_err(ScriptError::from)?;
     let mut ran = script::run(&mut transaction, script).await;
     if let (Ok(done), End::Discard, Some(check)) = (&ran, end, E::Transaction::CHECK_DEFERRED)
         && let Err(error) = transaction.execute(check).await
@@ -125,9 +125,20 @@ async fn commit<T: Transaction>(mut transaction: T, context: &Context) -> Commit
     }
 }
 
-/// Returns the failure for a COMMIT that was refused because of a deferred constraint or a concurrent transaction. The
-/// cause is the first write that the error names, or else the last write.
+/// Returns the failure for a COMMIT that was refused because of a deferred constraint or a concurrent transaction.
 fn commit_failure<T: Errors>(error: &T::Error, done: &[StepResult]) -> Failure<ScriptError> {
+    let failed = |mutation: &_| T::fault(error, mutation).into_error(mutation);
+    let failed = of_cause(done, |mutation| T::is_about(error, mutation), failed);
+    Failure { error: failed.unwrap_or_else(|| T::resolve_error(error).into()), retry: T::retry(error) }
+}
+
+/// Returns the error of the write that is the cause of a refused COMMIT: of the first one that the error is about, or else of the
+/// last one; `None` if there is no write.
+pub fn of_cause(
+    done: &[StepResult],
+    is_about: impl Fn(&Mutation) -> bool,
+    failed: impl FnOnce(&Mutation) -> WriteError,
+) -> Option<ScriptError> {
     let steps = done.iter().enumerate().filter_map(|(step, result)| match &result.step {
         ScriptStep::Write(mutations) => Some((step, mutations)),
         _ => None,
@@ -135,17 +146,12 @@ fn commit_failure<T: Errors>(error: &T::Error, done: &[StepResult]) -> Failure<S
     let writes: Vec<_> = steps
         .flat_map(|(step, mutations)| mutations.iter().enumerate().map(move |(item, it)| (step, item, it)))
         .collect();
-    let cause = writes.iter().find(|(.., mutation)| T::is_about(error, mutation)).or_else(|| writes.last());
-    let failed = match cause {
-        Some((step, item, mutation)) => {
-            ScriptError::of_write(*step, *item, mutation, T::fault(error, mutation).into_error(mutation))
-        }
-        None => T::resolve_error(error).into(),
-    };
-    T::retry(error).failure(failed)
+    let cause = writes.iter().find(|(.., mutation)| is_about(mutation)).or_else(|| writes.last());
+    cause.map(|(step, item, mutation)| ScriptError::of_write(*step, *item, mutation, failed(mutation)))
 }
 
 /// Returns the failure of a step for an error that does not concern the values of a write.
 fn at_step<T: Errors>(step: usize, error: &T::Error) -> Failure<ScriptError> {
-    T::retry(error).failure(ScriptError::new(step, WriteError::from(T::resolve_error(error))))
+    let failed = ScriptError::new(step, WriteError::from(T::resolve_error(error)));
+    Failure { error: failed, retry: T::retry(error) }
 }

@@ -10,7 +10,7 @@ use http::header::{
 };
 use http::{Method, Response, StatusCode};
 use mesh_plan::Mesh;
-use mesh_wire::ETag;
+use mesh_wire::{AllowedMethods, ETag, WireError, headers as wire_headers};
 
 use crate::assets::Asset;
 use crate::execute::execute;
@@ -19,9 +19,7 @@ use crate::view_as::may_view_as;
 use crate::visible::Visible;
 use crate::{Error, Options, ViewAs, Visitor, introspection, page};
 
-const READ_METHODS: &str = "GET, HEAD, OPTIONS";
-const EXECUTE_METHODS: &str = "POST, OPTIONS";
-const JSON: &str = "application/json; charset=utf-8";
+const READ_METHODS: AllowedMethods = AllowedMethods::GET.union(AllowedMethods::HEAD);
 const HTML: &str = "text/html; charset=utf-8";
 /// The `Cache-Control` of files whose URL contains a digest of their content.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
@@ -48,7 +46,7 @@ enum Target {
     Asset(&'static Asset),
     Schema,
     Execute,
-    Allow(&'static str),
+    Allow(AllowedMethods),
 }
 
 impl Call {
@@ -90,7 +88,7 @@ impl Docs {
     }
 
     /// Matches a request. Returns `None` if its path does not belong to the surface.
-    pub fn call(&self, method: &Method, path: &str) -> Option<Result<Call, Error>> {
+    pub fn call(&self, method: &Method, path: &str) -> Option<Result<Call, WireError>> {
         let below = path.strip_prefix(&self.options.path)?;
         let target = match below.strip_suffix('/').unwrap_or(below) {
             "" => Target::Page,
@@ -100,16 +98,15 @@ impl Docs {
                 Some(asset) => Target::Asset(asset),
                 // A surface mounted at the root claims only its own paths.
                 None if self.options.path.is_empty() || !other.starts_with('/') => return None,
-                None => return Some(Err(Error::NotFound)),
+                None => return Some(Err(WireError::not_found())),
             },
         };
-        let allow = if matches!(target, Target::Execute) { EXECUTE_METHODS } else { READ_METHODS };
+        let allow = if matches!(target, Target::Execute) { AllowedMethods::POST } else { READ_METHODS };
         let is_head = *method == Method::HEAD;
         Some(match *method {
             Method::OPTIONS => Ok(Call { target: Target::Allow(allow), is_head }),
-            Method::POST if allow == EXECUTE_METHODS => Ok(Call { target, is_head }),
-            Method::GET | Method::HEAD if allow == READ_METHODS => Ok(Call { target, is_head }),
-            _ => Err(Error::MethodNotAllowed(allow)),
+            _ if allow.allows(method) => Ok(Call { target, is_head }),
+            _ => Err(WireError::method_not_allowed(method, allow)),
         })
     }
 
@@ -148,20 +145,23 @@ impl Docs {
                 }
                 reply
             }
-            Target::Schema if viewed.is_some() => reply(self.schema(visitor, true), JSON, "no-store"),
+            Target::Schema if viewed.is_some() => {
+                reply(self.schema(visitor, true), wire_headers::JSON, "no-store")
+            }
             Target::Schema => {
                 let policy = if self.options.auth.is_open() { "no-cache" } else { "private, no-cache" };
-                cached(headers, self.schema(visitor, false), JSON, policy)
+                cached(headers, self.schema(visitor, false), wire_headers::JSON, policy)
             }
             Target::Execute => {
                 let (mesh, visible, sql) = (&*self.mesh, &self.visible, self.options.sql);
                 let body = execute(mesh, visible, sql, visitor, body, now).await?;
-                reply(body, JSON, "no-store")
+                reply(body, wire_headers::JSON, "no-store")
             }
             Target::Allow(allow) => {
                 let mut reply = Response::new(Bytes::new());
                 *reply.status_mut() = StatusCode::NO_CONTENT;
-                set(&mut reply, ALLOW, allow);
+                let allow = HeaderValue::try_from(allow.to_string());
+                reply.headers_mut().extend(allow.ok().map(|allow| (ALLOW, allow)));
                 reply
             }
         };

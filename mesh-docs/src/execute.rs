@@ -9,7 +9,9 @@ use std::time::Instant;
 use bytes::Bytes;
 use mesh_plan::backend::Trace;
 use mesh_plan::persisted::{Persisted, QueryId};
-use mesh_plan::{JsonBody, JsonId, Mesh, Plan, Principal, Request};
+use mesh_plan::{JsonBody, Mesh, Plan, Principal, RecordId, Request};
+use mesh_wire::WireError;
+use mesh_wire::request::PostedId;
 
 use crate::visible::Visible;
 use crate::{Error, Sql, Visitor};
@@ -33,17 +35,17 @@ pub(crate) async fn execute(
     }
     let plan = match plan(mesh, visible, &posted, context.principal.as_deref()) {
         // For a check, an invalid query is a result, not an error.
-        Err(Error::Read(fault)) if posted.check => {
+        Err(Error::Read(fault)) if posted.switches.check => {
             return Ok(reply::check_reply(now() - start, None, Some(&fault)));
         }
         planned => planned?,
     };
-    if posted.check {
+    if posted.switches.check {
         return Ok(reply::check_reply(now() - start, Some(&plan), None));
     }
     let trace = (sql == Sql::Dev).then(|| {
         let trace = Trace::new();
-        Arc::new(if posted.explain { trace.with_query_plans() } else { trace })
+        Arc::new(if posted.switches.explain { trace.with_query_plans() } else { trace })
     });
     let context = context.with_trace(trace.clone());
     let read: JsonBody = mesh.read(&plan, &context).await.map_err(mesh_plan::Error::Resolve)?;
@@ -59,8 +61,8 @@ async fn check_registered(
     posted: &mut Posted,
     principal: Option<&Principal>,
 ) -> Result<(), Error> {
-    let id = QueryId::new(posted.format, &posted.text);
-    let collection = Request::collection(posted.format, &posted.text).with_principal(principal);
+    let id = QueryId::new(posted.read.format, &posted.read.text);
+    let collection = Request::collection(posted.read.format, &posted.read.text).with_principal(principal);
     match only.find(&id.to_string()).await? {
         Some(query) if mesh.check(&collection).is_ok() => {
             let completed = query.params().complete(posted.params.as_ref());
@@ -79,17 +81,20 @@ fn plan(
     principal: Option<&Principal>,
 ) -> Result<Plan, Error> {
     let limits = &mesh.limits().query;
-    let query = mesh_ql::parse(posted.format, &posted.text, limits).map_err(mesh_plan::Error::Syntax)?;
+    let query =
+        mesh_ql::parse(posted.read.format, &posted.read.text, limits).map_err(mesh_plan::Error::Syntax)?;
     let mut request = Request::new(&query).with_principal(principal);
-    request.id = posted.id.as_ref().map(JsonId::as_record_id);
+    request.id = posted.read.id.as_ref().map(|id| match id {
+        PostedId::Text(text) => RecordId::Text(text),
+        PostedId::Parts(parts) => RecordId::Parts(parts),
+    });
     request.params = posted.params.as_ref();
     let planned =
         visible.check(&query).and_then(|()| mesh.plan(&request).map_err(|error| visible.redact(error)));
-    let planned = planned.map_err(|error| Error::Read(error.with_position_in(&posted.text)))?;
-    if let (Some(JsonId::Parts(_)), [_]) = (&posted.id, planned.node().id.as_slice()) {
-        return Err(Error::Body(
-            "'id' in the body must be a string or a number: the id is a single field".to_owned(),
-        ));
+    let planned = planned.map_err(|error| Error::Read(error.with_position_in(&posted.read.text)))?;
+    if let (Some(PostedId::Parts(_)), [_]) = (&posted.read.id, planned.node().id.as_slice()) {
+        let message = "'id' in the body must be a string or a number: the id is a single field";
+        return Err(WireError::transport(message).into());
     }
     Ok(planned)
 }

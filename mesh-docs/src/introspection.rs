@@ -25,10 +25,10 @@ pub(crate) fn document(
     json!({
         "title": options.title,
         "query": {
-            "formats": Format::ALL.map(Format::name),
+            "formats": Format::ALL.map(Format::as_str),
             "controls": CONTROLS,
-            "filterOperators": FilterOp::ALL.map(FilterOp::name),
-            "aggregateFunctions": AggregateFn::ALL.map(AggregateFn::name),
+            "filterOperators": FilterOp::ALL.map(FilterOp::as_str),
+            "aggregateFunctions": AggregateFn::ALL.map(AggregateFn::as_str),
             "pagination": {
                 "style": "keyset",
                 "defaultFirst": limits.page_default,
@@ -49,7 +49,7 @@ fn described(
 ) -> Value {
     let scalars = members::fields(entity).map(|field| {
         let mut described = json!({"name": field.name, "kind": "scalar"});
-        set_some(&mut described, "type", field.ty.map(FieldType::name));
+        set_some(&mut described, "type", field.ty.map(FieldType::as_str));
         set(&mut described, "nullable", field.nullable);
         set_some(&mut described, "description", field.description.as_deref());
         described
@@ -60,7 +60,7 @@ fn described(
         described
     });
     let joins = visible.relations(schema, entity).into_iter().map(|(relation, target)| {
-        let cardinality = Cardinality::name(relation.cardinality);
+        let cardinality = Cardinality::as_str(relation.cardinality);
         let mut described = json!({"name": relation.name, "entity": target.key, "type": cardinality});
         let writes = rights::relation_writes(entity, relation, target).into_iter().map(RelationWrite::name);
         let writes: Vec<_> = writes.filter(|_| has_writes).collect();

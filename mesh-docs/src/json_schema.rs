@@ -98,7 +98,7 @@ impl Writer<'_> {
     fn select(&self) -> Value {
         let mut all = Map::new();
         for field in members::fields(self.entity) {
-            let kind = field.ty.map_or("scalar", FieldType::name);
+            let kind = field.ty.map_or("scalar", FieldType::as_str);
             let description = described(field.description.as_deref(), kind);
             all.insert(field.name.clone(), json!({"const": true, "description": description}));
         }
@@ -109,7 +109,7 @@ impl Writer<'_> {
             );
         }
         for relation in members::relations(self.entity) {
-            let part = Cardinality::name(relation.cardinality);
+            let part = Cardinality::as_str(relation.cardinality);
             let description = format!("{part} of {}", self.schema.entity(relation.target).key);
             let target = reference(self.names.get(relation.target), part);
             let selected =
@@ -134,7 +134,7 @@ impl Writer<'_> {
             "properties": {"$field": one_of(&names)}, "required": ["$field"], "additionalProperties": false,
         });
         let relations = members::relations(self.entity).map(|relation| {
-            let part = Cardinality::name(relation.cardinality);
+            let part = Cardinality::as_str(relation.cardinality);
             let target = reference(self.names.get(relation.target), part);
             let named = json!({"$relation": {"const": relation.name}});
             json!({"properties": named, "required": ["$relation"], "$ref": target})

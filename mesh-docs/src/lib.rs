@@ -68,8 +68,8 @@ fn literal_kind(ty: Option<mesh_schema::FieldType>) -> &'static str {
     match ty {
         None => "scalar",
         // Both take numbers and texts.
-        Some(FieldType::Unsigned) => FieldType::Bigint.name(),
-        Some(ty) => ty.name(),
+        Some(FieldType::Unsigned) => FieldType::Bigint.as_str(),
+        Some(ty) => ty.as_str(),
     }
 }
 

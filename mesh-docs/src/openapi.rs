@@ -28,7 +28,7 @@ use crate::names::{Names, folded};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a profile of the protocol, on or off")]
-pub struct Options {
+pub struct OpenApiOptions {
     /// The title of the description.
     pub title: String,
     /// The base path of all routes; empty for the root.
@@ -70,7 +70,7 @@ pub enum Bound {
     Required,
 }
 
-impl Options {
+impl OpenApiOptions {
     /// Returns whether callers identify themselves.
     fn identifies(&self) -> bool {
         self.integrity.is_some() || self.bearers
@@ -83,7 +83,7 @@ impl Options {
 }
 
 /// Returns the description of a server as a JSON document.
-pub fn document(schema: &Schema, options: &Options) -> Value {
+pub fn document(schema: &Schema, options: &OpenApiOptions) -> Value {
     let names = Names::new(schema, &components::OWN, &["created", "updated"]);
     let mut api = Api { schema, names: &names, options, paths: Map::new(), operations: HashSet::new() };
     for (entity, name) in names.entities() {
@@ -142,7 +142,7 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'
 struct Api<'s> {
     schema: &'s Schema,
     names: &'s Names<'s>,
-    options: &'s Options,
+    options: &'s OpenApiOptions,
     /// Operations by path and method.
     paths: Map<String, Value>,
     /// The ids of the operations, folded.

@@ -65,7 +65,7 @@ fn outlined(schema: &Schema, entity: &Entity, with_writes: bool) -> Value {
     };
     let id = members::id_fields(entity);
     for field in members::fields(entity) {
-        let ty = field.ty.map_or("any", FieldType::name);
+        let ty = field.ty.map_or("any", FieldType::as_str);
         let is_id = id.iter().any(|part| part.name == field.name);
         let mark = if field.nullable && !is_id { "?" } else { "" };
         fields.insert(field.name.clone(), format!("{ty}{mark}").into());

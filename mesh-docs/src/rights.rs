@@ -1,6 +1,6 @@
 //! The writes of an entity that the caller has permission for.
 
-use mesh_plan::mutation::LinkKey;
+use mesh_plan::mutation::LinkLocation;
 use mesh_schema::{Cardinality, Entity, Field, Link, Relation};
 use serde_json::{Value, json};
 
@@ -80,10 +80,10 @@ fn is_link_permitted(relation: &Relation, target: &Entity) -> bool {
 
 /// Returns whether the columns that store a to-one relation are writable.
 fn can_be_set(entity: &Entity, relation: &Relation, target: &Entity) -> bool {
-    let (entity, columns): (_, Vec<_>) = match LinkKey::of_relation(entity, relation, target) {
-        LinkKey::InSubject(key) => (entity, key.set.into_iter().map(|pair| pair.parent).collect()),
-        LinkKey::InRelated(key) => (target, key.set.into_iter().map(|pair| pair.target).collect()),
-        LinkKey::Junction { .. } => return is_updatable(entity),
+    let (entity, columns): (_, Vec<_>) = match LinkLocation::of_relation(entity, relation, target) {
+        LinkLocation::InParent(key) => (entity, key.set.into_iter().map(|pair| pair.parent).collect()),
+        LinkLocation::InRelated(key) => (target, key.set.into_iter().map(|pair| pair.target).collect()),
+        LinkLocation::Junction { .. } => return is_updatable(entity),
     };
     let is_writable =
         |column: &String| entity.field_of_column(column).is_none_or(|id| entity.field(id).writable.update);

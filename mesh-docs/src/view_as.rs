@@ -6,6 +6,7 @@ use http::HeaderMap;
 use mesh_plan::Principal;
 use mesh_plan::policy::{ClaimValue, Claims};
 use mesh_schema::policy::ANY_ROLE;
+use mesh_wire::WireError;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -37,15 +38,15 @@ impl ViewAs {
     ///
     /// # Errors
     /// The header is repeated, or it is not a valid JSON object.
-    pub fn from_headers(headers: &HeaderMap) -> Result<Option<Self>, Error> {
+    pub fn from_headers(headers: &HeaderMap) -> Result<Option<Self>, WireError> {
         let mut values = headers.get_all(HEADER).iter();
         let value = match (values.next(), values.next()) {
             (None, _) => return Ok(None),
             (Some(value), None) => value,
-            _ => return Err(Error::Body("X-Mesh-View-As is repeated".to_owned())),
+            _ => return Err(WireError::transport("X-Mesh-View-As is repeated")),
         };
         let wrong = |why: &str| {
-            Error::Body(format!(
+            WireError::transport(format!(
                 "X-Mesh-View-As must be a JSON object {{role, user?, tenant?, claims?}}: {why}"
             ))
         };

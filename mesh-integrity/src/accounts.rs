@@ -1,6 +1,8 @@
 //! Accounts in a database table, which back ends look up.
 
 pub(crate) mod api_keys;
+#[cfg(feature = "accounts")]
+pub mod passwords;
 
 use std::error::Error;
 
@@ -28,16 +30,16 @@ impl UsersTable {
     /// `is_column` compares a column of the table with a name.
     ///
     /// # Errors
-    /// [`UsersTableError`] if the table or some of its columns are missing.
+    /// [`TableLayoutError`] if the table or some of its columns are missing.
     pub fn check(
         &self,
         columns: &[String],
         is_column: impl Fn(&str, &str) -> bool,
-    ) -> Result<(), UsersTableError> {
+    ) -> Result<(), TableLayoutError> {
         let table = &self.table;
         if columns.is_empty() {
             let fault = format!("there is no table '{table}' for 'integrity.users.table'");
-            return Err(UsersTableError { faults: vec![fault] });
+            return Err(TableLayoutError { faults: vec![fault] });
         }
         let names = [
             ("id", Some(&self.id)),
@@ -52,19 +54,29 @@ impl UsersTable {
             format!("the table '{table}' has no column '{name}' for 'integrity.users.{setting}'")
         };
         let faults: Vec<_> = missing.map(fault).collect();
-        if faults.is_empty() { Ok(()) } else { Err(UsersTableError { faults }) }
+        TableLayoutError::check(faults)
     }
 }
 
-/// The faults of an accounts table that does not match the settings.
+/// The faults of a table of accounts or API keys that does not match the settings or lacks columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", faults.join("; "))]
-pub struct UsersTableError {
+pub struct TableLayoutError {
     /// The faults, at least one.
     pub faults: Vec<String>,
 }
 
-impl From<String> for UsersTableError {
+impl TableLayoutError {
+    /// Turns the faults of a table into an error.
+    ///
+    /// # Errors
+    /// [`TableLayoutError`] unless `faults` is empty.
+    pub fn check(faults: Vec<String>) -> Result<(), Self> {
+        if faults.is_empty() { Ok(()) } else { Err(Self { faults }) }
+    }
+}
+
+impl From<String> for TableLayoutError {
     fn from(fault: String) -> Self {
         Self { faults: vec![fault] }
     }

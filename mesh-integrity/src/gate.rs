@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use serde_json::{Map, Value};
+
 use crate::error::{BindingFault, ReplayReason};
 use crate::message::{Message, SignatureTarget};
 use crate::nonces::budget::NonceBudget;
@@ -148,7 +150,7 @@ impl Gate {
         };
         let token = token::seal(&self.keys, &session)?;
         let signing_token = token::signing_token(&self.keys, &token);
-        Ok(IssuedSession { token, signing_token, session })
+        Ok(IssuedSession { token, signing_token, session, extra: identity.extra.clone() })
     }
 
     /// Checks the MAC of a token and decodes it.
@@ -309,6 +311,19 @@ pub struct IssuedSession {
     pub signing_token: String,
     /// The new session.
     pub session: Session,
+    /// Members that are added to the reply to the login.
+    pub extra: Map<String, Value>,
+}
+
+impl IssuedSession {
+    /// Returns the JSON text of the reply to the login. `SPEC §7.1`
+    pub fn to_json(&self) -> String {
+        let mut reply = self.extra.clone();
+        reply.insert("signingToken".to_owned(), self.signing_token.clone().into());
+        reply.insert("token".to_owned(), self.token.clone().into());
+        reply.insert("expiresAt".to_owned(), unix_millis(self.session.expires_at).into());
+        Value::Object(reply).to_string()
+    }
 }
 
 /// Shows the session only, because the tokens are secret.

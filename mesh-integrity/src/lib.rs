@@ -35,10 +35,12 @@ mod store;
 pub mod token;
 
 pub use accounts::api_keys::{
-    API_KEY_BYTES, API_KEY_COLUMNS, API_KEY_PREFIX, ApiKeyHash, ApiKeySource, ApiKeysTableError,
-    StoredApiKey, check_api_key_columns, new_api_key,
+    API_KEY_BYTES, API_KEY_COLUMNS, API_KEY_PREFIX, ApiKeyHash, ApiKeySource, StoredApiKey,
+    check_api_key_columns, check_api_key_faults, new_api_key,
 };
-pub use accounts::{Account, AccountError, AccountSource, AccountsUnavailable, UsersTable, UsersTableError};
+#[cfg(feature = "accounts")]
+pub use accounts::passwords;
+pub use accounts::{Account, AccountError, AccountSource, AccountsUnavailable, TableLayoutError, UsersTable};
 pub use attempt_store::{AttemptKey, AttemptStore};
 pub use authenticator::{Authenticator, Credentials, LoginError};
 pub use error::{BindingFault, IntegrityError, QueryRefusal, ReplayReason};
@@ -48,7 +50,7 @@ pub use message::{Message, SignatureTarget};
 pub use nonces::shared::{Claimed, NonceRow, NonceTable, SharedNonces};
 pub use nonces::{MemoryNonces, Nonce, NonceStore, NonceUse};
 pub use revocations::{MemoryRevocations, RevocationStore};
-pub use session::{Claims, ClaimsError, Identity, Session, SessionId, unix_millis};
+pub use session::{ClaimsError, Identity, Session, SessionClaims, SessionId, unix_millis};
 pub use signature::SigningKey;
 pub use store::{BoxFuture, MaybeReady, StoreError};
 pub use token::OpenedToken;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
 
-pub use claims::{Claims, ClaimsError};
+pub use claims::{ClaimsError, SessionClaims};
 
 /// The user to whom credentials belong, as returned by an [`crate::Authenticator`].
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,7 +20,7 @@ pub struct Identity {
     /// The tenant, if several share a deployment.
     pub tenant: Option<String>,
     /// Further values, which conditions of policies may use. They are part of the token.
-    pub claims: Claims,
+    pub claims: SessionClaims,
     /// Members that are added to the reply to a login. They are not part of the token.
     pub extra: Map<String, Value>,
 }
@@ -47,7 +47,7 @@ impl Identity {
 
     /// Sets the claims.
     #[must_use]
-    pub fn with_claims(mut self, claims: Claims) -> Self {
+    pub fn with_claims(mut self, claims: SessionClaims) -> Self {
         self.claims = claims;
         self
     }
@@ -65,7 +65,7 @@ pub struct Session {
     /// The tenant, if several share a deployment.
     pub tenant: Option<String>,
     /// Further values, which conditions of policies may use.
-    pub claims: Claims,
+    pub claims: SessionClaims,
     /// The time of expiry, with a precision of a millisecond.
     pub expires_at: SystemTime,
 }

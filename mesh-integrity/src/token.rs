@@ -22,7 +22,7 @@ use data_encoding::HEXLOWER;
 use ring::hmac;
 
 use crate::session::{from_unix_millis, unix_millis};
-use crate::{Claims, IntegrityError, Keys, Session, SessionId, SigningKey};
+use crate::{IntegrityError, Keys, Session, SessionClaims, SessionId, SigningKey};
 
 /// The prefix of all tokens.
 const PREFIX: &str = "tok_";
@@ -37,7 +37,7 @@ pub(crate) const FIELD_MAX: usize = 254;
 /// The length byte of an absent field.
 const ABSENT: u8 = 255;
 /// The length of the longest payload with its MAC, in bytes.
-const SEALED_MAX: usize = 1 + 8 + 16 + 3 * (1 + FIELD_MAX) + 2 + Claims::MAX_BYTES + TAG;
+const SEALED_MAX: usize = 1 + 8 + 16 + 3 * (1 + FIELD_MAX) + 2 + SessionClaims::MAX_BYTES + TAG;
 
 /// Seals a session in a token under the current key.
 ///
@@ -132,7 +132,7 @@ fn decode_session(payload: &[u8]) -> Option<Session> {
     let (role, rest) = read_field(rest)?;
     let (tenant, rest) = read_field(rest)?;
     let claims = match *layout {
-        LAYOUT if rest.is_empty() => Claims::default(),
+        LAYOUT if rest.is_empty() => SessionClaims::default(),
         LAYOUT_WITH_CLAIMS => read_claims(rest)?,
         _ => return None,
     };
@@ -141,9 +141,9 @@ fn decode_session(payload: &[u8]) -> Option<Session> {
 }
 
 /// Reads the last field of a payload with claims.
-fn read_claims(bytes: &[u8]) -> Option<Claims> {
+fn read_claims(bytes: &[u8]) -> Option<SessionClaims> {
     let (length, text) = bytes.split_first_chunk()?;
-    (usize::from(u16::from_be_bytes(*length)) == text.len()).then(|| Claims::from_json(text))?
+    (usize::from(u16::from_be_bytes(*length)) == text.len()).then(|| SessionClaims::from_json(text))?
 }
 
 fn read_field(bytes: &[u8]) -> Option<(Option<String>, &[u8])> {

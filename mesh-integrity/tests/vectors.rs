@@ -5,7 +5,9 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use mesh_integrity::keys::{SIGNING_LABEL, TOKEN_LABEL};
-use mesh_integrity::{Claims, Keys, Message, Secret, Session, SessionId, SignatureTarget, SigningKey, token};
+use mesh_integrity::{
+    Keys, Message, Secret, Session, SessionClaims, SessionId, SignatureTarget, SigningKey, token,
+};
 use serde_json::Value;
 
 fn hex(bytes: &[u8]) -> String {
@@ -30,7 +32,7 @@ fn keys_tokens_and_signatures_match_the_vectors() {
             session: SessionId::parse(text(&expected["session"])).unwrap(),
             role: expected["role"].as_str().map(str::to_owned),
             tenant: expected["tenant"].as_str().map(str::to_owned),
-            claims: Claims::default(),
+            claims: SessionClaims::default(),
             expires_at: UNIX_EPOCH + Duration::from_millis(expected["expiresAt"].as_u64().unwrap()),
         };
         let keys = Keys::new(&secret);

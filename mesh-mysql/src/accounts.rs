@@ -1,7 +1,5 @@
 //! Accounts in a table of the served database.
 
-pub(crate) mod api_keys;
-
 use mesh_backend::accounts::{Accounts, column};
 use mesh_backend::pool::RowBudget;
 use mesh_integrity::UsersTable;
@@ -22,7 +20,8 @@ pub(crate) async fn open(database: &Database, users: &UsersTable) -> Result<Acco
     // The first condition can use an index. Its collation may treat other texts as equal.
     let is_login = login().eq(param()).and(text(login()).eq(param()));
     let table = users.table.clone().into_table_ref();
-    let accounts = Accounts::new::<MysqlQueryBuilder>(database.tables(), users, table, text, (is_login, 2));
+    let accounts =
+        Accounts::new::<MysqlQueryBuilder>(database.pool.clone(), users, table, text, (is_login, 2));
     Ok(accounts.check(users).await?)
 }
 

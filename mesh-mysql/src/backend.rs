@@ -5,30 +5,24 @@ use std::sync::Arc;
 
 use mesh_backend::Contents;
 use mesh_backend::accounts::Accounts;
-use mesh_backend::api_keys::ApiKeys;
-use mesh_backend::audit::AuditTable;
 use mesh_backend::backend::{Backend, Examining, Opening, StateStores};
+use mesh_backend::own_table::OwnTable;
+use mesh_backend::probe::refused_writes;
+use mesh_backend::tables::quoted;
+use mesh_backend::transaction::End;
 use mesh_integrity::UsersTable;
 use mesh_plan::backend::Usage;
 use mesh_plan::{BoxFuture, Changes, Mutator, Plan, Resolver};
 use mesh_schema::{Schema, TableName};
+use mesh_sql::mysql::MySql;
 
-use crate::accounts::{self, api_keys};
+use crate::accounts;
 use crate::database::Database;
 use crate::error::{BoxError, OpenError};
 use crate::pool::PoolError;
-use crate::write::{audit, probe};
+use crate::tables::DIALECT;
+use crate::write::Writer;
 use crate::{catalog, changes, read, state};
-
-impl Database {
-    /// Adds the name of the database to the error of some work.
-    fn opening<'a, T>(
-        &'a self,
-        work: impl Future<Output = Result<T, BoxError>> + Send + 'a,
-    ) -> Opening<'a, T> {
-        Box::pin(async move { work.await.map_err(|error| self.open_error(error)) })
-    }
-}
 
 impl Backend for Database {
     fn contents<'a>(&'a self, times: &'a [(String, String)]) -> Opening<'a, Contents> {
@@ -36,16 +30,20 @@ impl Backend for Database {
     }
 
     fn refused_writes<'a>(&'a self, schema: &'a Schema) -> Opening<'a, Vec<String>> {
-        self.opening(probe::refused_writes(self, schema))
+        self.opening(async move {
+            let probes = mesh_sql::write_probes(schema, &MySql);
+            Ok(refused_writes(&mut *self.writes.take(false).await?, &probes).await?)
+        })
     }
 
     fn open_writer(&self) -> Result<Arc<dyn Mutator>, OpenError> {
         Ok(Arc::new(self.writer()))
     }
 
-    /// Rolls writes back.
+    /// Rolls writes back. Generated numbers still advance.
     fn rehearsal<'a>(&'a self, _folder: &'a Path) -> Opening<'a, (Arc<dyn Resolver>, Arc<dyn Mutator>)> {
-        self.opening(async { Ok((Arc::new(self.clone()) as _, Arc::new(self.discarding_writer()) as _)) })
+        let writer = Writer::new(self.engine(), End::Discard);
+        self.opening(async { Ok((Arc::new(self.clone()) as _, Arc::new(writer) as _)) })
     }
 
     /// Polls only while there are listeners.
@@ -59,29 +57,29 @@ impl Backend for Database {
         self.opening(accounts::open(self, users))
     }
 
-    fn api_keys<'a>(&'a self, table: &'a str) -> Opening<'a, ApiKeys> {
-        self.opening(api_keys::open(self, table))
-    }
-
-    fn create_api_keys_table<'a>(&'a self, table: &'a str) -> Opening<'a, ()> {
+    fn own_table<'a>(&'a self, name: &'a str) -> Opening<'a, OwnTable> {
         self.opening(async move {
-            let mut connection = self.writes.take(false).await?;
-            Ok(connection.execute(&api_keys::create_table(table)).await.map_err(PoolError::Failed)?)
+            let (quoted, columns) = (quoted(name, '`'), self.columns(name).await?);
+            let (reads, writes) = (self.pool.clone(), self.writes.clone());
+            Ok(OwnTable { name: name.to_owned(), quoted, columns, reads, writes, dialect: &DIALECT })
         })
     }
 
-    fn audit_table<'a>(&'a self, table: &'a str) -> Opening<'a, AuditTable> {
-        self.opening(audit::open(self, table))
+    fn open_error(&self, cause: BoxError) -> OpenError {
+        OpenError::new(self.pool.name(), cause)
     }
 
     fn stores(&self, queries: usize) -> Opening<'_, StateStores> {
-        self.opening(async move { Ok(StateStores::with_attempts(state::open(self, queries).await?).await?) })
+        self.opening(async move {
+            let state = state::open(self, queries).await?;
+            Ok(StateStores::new(state.clone(), Some(Arc::new(state))).await?)
+        })
     }
 
     fn ping(&self) -> Opening<'_, ()> {
         self.opening(async {
             match self.pool.take(false).await {
-                Ok(mut connection) => Ok(connection.execute("DO 1").await.map_err(PoolError::Failed)?),
+                Ok(mut connection) => Ok(connection.execute("DO 1").await?),
                 Err(PoolError::Exhausted) => Ok(()),
                 Err(error) => Err(error.into()),
             }
@@ -108,7 +106,7 @@ impl Backend for Database {
                 let mut connection = self.pool.take(false).await?;
                 Ok(Some(read::sorted_rows(&read::explain(&mut connection, plan, &statement).await?)))
             };
-            self.sort_bound.check(plan, sorted).await
+            self.sort_limit.check(plan, sorted).await
         })
     }
 

@@ -9,6 +9,7 @@ mod watched;
 
 use std::collections::{HashMap, HashSet};
 
+use mesh_backend::Contents;
 use mesh_backend::catalog::{sample, set_time_form, undeclared_times};
 use mesh_plan::Value;
 use mesh_schema::{Catalog, Column, Constraint, Table};
@@ -24,10 +25,7 @@ use crate::state::layout;
 
 /// Reads the tables of the database of a connection, and returns them with notes for the log. `times` names tables and
 /// columns that hold times although their types do not show it.
-pub(super) async fn read(
-    connection: &mut Connection,
-    times: &[(String, String)],
-) -> Result<(Catalog, Vec<String>), Error> {
+pub(super) async fn read(connection: &mut Connection, times: &[(String, String)]) -> Result<Contents, Error> {
     let mut notes = Vec::new();
     let mut columns = columns(connection, &mut notes).await?;
     let mut keys = Keys::read(connection).await?;
@@ -60,7 +58,7 @@ pub(super) async fn read(
         let rows = connection.query(&sql, &[]).await?;
         set_time_form(column, &table, rows.iter().map(|row| text(row, 0)), &mut notes);
     }
-    Ok((Catalog { tables }, notes))
+    Ok(Contents { catalog: Catalog { tables }, notes })
 }
 
 const TABLES: &str = "SELECT TABLE_NAME, TABLE_TYPE, TABLE_COMMENT FROM information_schema.TABLES \

@@ -7,16 +7,14 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-use mesh_plan::{Change, Changes};
+use mesh_backend::changes::poll;
+use mesh_plan::Changes;
 
 use crate::cells::{integer, text};
-use crate::pool::{Pool, PoolError};
+use crate::error::BoxError;
+use crate::pool::Pool;
 use crate::state::layout;
-
-/// The interval at which the times are polled.
-const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Returns the time of the database and of the last commit to each table, in seconds.
 const TIMES: &str = "SELECT TABLE_NAME, UNIX_TIMESTAMP(UPDATE_TIME), UNIX_TIMESTAMP(NOW()) FROM information_schema.TABLES \
@@ -34,28 +32,8 @@ struct Times {
 
 /// Notifies `changes` of writes to the database. It never ends.
 pub(crate) async fn watch(pool: Arc<Pool>, changes: Changes) {
-    let mut last: Option<Times> = None;
-    let mut is_logged = false;
-    loop {
-        changes.wanted().await;
-        match times(&pool).await {
-            Ok(times) => {
-                is_logged = false;
-                if last.as_ref().is_none_or(|last| has_changed(last, &times)) {
-                    changes.notify(Change::anything());
-                }
-                last = Some(times);
-            }
-            Err(error) => {
-                // Logged once until the next success.
-                if !std::mem::replace(&mut is_logged, true) {
-                    tracing::warn!("cannot check the database for changes: {error}");
-                }
-                last = None;
-            }
-        }
-        tokio::time::sleep(INTERVAL).await;
-    }
+    let read = || async { times(&pool).await.map(Some) };
+    poll(changes, None, read, |last, times| !has_changed(last, times)).await;
 }
 
 /// Returns whether there may have been a commit since the last reading. More commits may follow in the second in which
@@ -68,7 +46,7 @@ fn has_changed(last: &Times, times: &Times) -> bool {
             .any(|(table, time)| last.tables.get(table) != Some(time) || (*time >= last.read_at && *time > 0))
 }
 
-async fn times(pool: &Arc<Pool>) -> Result<Times, PoolError> {
+async fn times(pool: &Pool) -> Result<Times, BoxError> {
     let mut connection = pool.take(false).await?;
     let mut times = Times::default();
     for row in connection.query(TIMES, &[]).await? {

@@ -7,16 +7,19 @@ use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
 use mesh_backend::backend::Backend as _;
-use mesh_backend::sort_bound::SortBound;
-use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, box_in_place};
-use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
+use mesh_backend::pool::Purpose;
+use mesh_backend::sort_limit::SortLimit;
+use mesh_backend::transaction::DEFAULT_TIMEOUT;
+use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement};
+use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
+use mesh_sql::mysql::MySql;
 use mysql_async::prelude::Queryable as _;
 
 use crate::error::{BoxError, OpenError, without_password};
+use crate::pool::Pool;
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::{Pool, PoolError, Purpose};
-use crate::read::statement_cache::StatementCache;
-use crate::settings::{DEFAULT_TIMEOUT, Settings};
+use crate::read::StatementCache;
+use crate::settings::Settings;
 use crate::{catalog, read};
 
 /// Whether a server replicates transactions to a cluster.
@@ -28,7 +31,7 @@ pub struct Database {
     pub(crate) pool: Arc<Pool>,
     pub(crate) writes: Arc<Pool>,
     pub(crate) statements: Arc<StatementCache>,
-    pub(crate) sort_bound: Arc<SortBound>,
+    pub(crate) sort_limit: Arc<SortLimit>,
 }
 
 /// Returns the message for a server of another product. MySQL refuses statements that change a table and read it in a
@@ -44,10 +47,10 @@ impl Database {
     /// The URL is invalid, the database cannot be reached, or it is not MariaDB.
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
         let connecting = async {
-            let target = ConnectUrl::parse(url)?;
+            let url = ConnectUrl::parse(url)?;
             // Another provider may already be installed; either one works.
             let _ = rustls::crypto::ring::default_provider().install_default();
-            let (_, mut conn) = target.hosts.open(Purpose::Write, &[]).await?;
+            let (_, mut conn) = url.hosts.open(Purpose::Write, &[]).await?;
             let version: Option<String> = conn.query_first("SELECT VERSION()").await?;
             let replicates: Option<(String, String)> = conn.query_first(IS_IN_CLUSTER).await?;
             conn.disconnect().await?;
@@ -55,20 +58,15 @@ impl Database {
                 return Err(not_mariadb(&version).into());
             }
             let is_in_cluster = replicates.is_some_and(|(_, value)| value == "ON");
-            let pool = |purpose| Arc::new(Pool::new(target.clone(), settings, purpose, is_in_cluster));
+            let pool = |purpose| Arc::new(Pool::new(url.clone(), settings, purpose, is_in_cluster));
             Ok::<_, BoxError>(Self {
                 pool: pool(Purpose::Read),
                 writes: pool(Purpose::Write),
-                statements: Arc::new(StatementCache::default()),
-                sort_bound: Arc::default(),
+                statements: Arc::new(StatementCache::new(MySql)),
+                sort_limit: Arc::default(),
             })
         };
         connecting.await.map_err(|cause| OpenError::new(without_password(url), cause))
-    }
-
-    /// Converts the cause of a failure to an error of this database.
-    pub(crate) fn open_error(&self, cause: impl Into<BoxError>) -> OpenError {
-        OpenError::new(self.pool.name(), cause)
     }
 
     /// Reads the catalog. `times` names tables and columns that hold times although their types do not show it
@@ -77,28 +75,24 @@ impl Database {
     /// # Errors
     /// The database cannot be read.
     pub async fn contents(&self, times: &[(String, String)]) -> Result<Contents, OpenError> {
-        let reading = async {
-            let mut connection = self.pool.take(false).await?;
-            let (catalog, notes) = catalog::read(&mut connection, times).await?;
-            Ok(Contents { catalog, notes })
-        };
-        reading.await.map_err(|error: PoolError| self.open_error(error))
+        let reading = async { Ok(catalog::read(&mut *self.pool.take(false).await?, times).await?) };
+        reading.await.map_err(|error: BoxError| self.open_error(error))
     }
 
-    async fn read(&self, plan: Plan, context: Context) -> Result<Answer, ResolveError> {
+    async fn read(&self, plan: &Plan, context: &Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
         // The future is pinned, so that it is not moved into the timeout.
         let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
-                self.check_sorts(&plan).await?;
+                self.check_sorts(plan).await?;
             }
-            read::run(&self.pool, &plan, &self.statements).await
+            read::run(&self.pool, plan, &self.statements).await
         });
         let reading = tokio::time::timeout_at(deadline.into(), reading);
         let body = reading.await.map_err(|_| ResolveError::TimedOut)??;
         if let Some(trace) = &context.trace {
-            trace.record([self.traced(&plan, trace, start.elapsed(), &body).await]);
+            trace.record([self.traced(plan, trace, start.elapsed(), &body).await]);
         }
         Ok(Answer::Json(body))
     }
@@ -112,8 +106,10 @@ impl Database {
         if !trace.wants_query_plans() {
             return traced;
         }
-        let steps = self.query_plan(plan).await.unwrap_or_default().pop().map(|(_, steps)| steps);
-        traced.with_query_plan(steps.unwrap_or_default())
+        match self.query_plan(plan).await {
+            Ok(statements) => traced.with_query_plan(statements.into_iter().flat_map(|(_, steps)| steps)),
+            Err(error) => traced.with_query_plan([format!("no query plan: {error}")]),
+        }
     }
 }
 
@@ -123,7 +119,7 @@ impl Resolver for Database {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        Either::Right(box_in_place(|| self.read(plan.clone(), context.clone())))
+        Either::Right(Box::pin(self.read(plan, context)))
     }
 
     fn export<'a>(

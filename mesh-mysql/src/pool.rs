@@ -3,30 +3,22 @@
 pub(crate) mod connect_url;
 pub(crate) mod connection;
 pub(crate) mod hosts;
-mod row_size;
 pub(crate) mod statements;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
-use mesh_backend::pool::{BudgetExceeded, IdleConnections, RowBudget};
+use mesh_backend::pool::{ErrorKind, Purpose, RowBudget, Servers, Slots};
 use mesh_plan::Value;
-use mesh_plan::backend::{Repeats, Usage, WaitCounter};
+use mesh_plan::backend::{Repeats, Usage};
 use mesh_sql::mysql::BINARY_COLLATION;
-use mysql_async::prelude::Queryable as _;
 use mysql_async::{Error, Row};
-use tokio::runtime::Handle;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use self::connect_url::ConnectUrl;
 use self::connection::Connection;
 use self::statements::{Statements, server_bytes};
 use crate::settings::Settings;
 
-/// The time limit for ending a statement, after which its connection is dropped.
-const KILL_TIMEOUT: Duration = Duration::from_secs(5);
-/// The interval between attempts to connect to a server that accepts no more connections.
-const ROOM_INTERVAL: Duration = Duration::from_millis(20);
 /// The time that a statement waits for a lock of another transaction.
 const LOCK_WAIT_SECONDS: u64 = 10;
 /// The number of tables whose order the optimizer tries in all ways. With the default of 62 it takes more than 10 s for 8
@@ -54,26 +46,15 @@ pub(crate) mod code {
     pub(crate) const STATEMENT_TIMEOUT: u16 = 1969;
 }
 
-/// The purpose of the connections of a pool.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Transactions are read-only.
-    Read,
-    /// Transactions can write.
-    Write,
-}
-
 /// Connections to the servers of a URL. A slot is held while a connection is in use. If a connection was given up, its
 /// slot is held until its statement has ended.
 pub(crate) struct Pool {
-    target: ConnectUrl,
+    url: ConnectUrl,
     purpose: Purpose,
     settings: Settings,
     /// The statements that a connection begins with.
     init: Vec<String>,
-    slots: Arc<Semaphore>,
-    waits: WaitCounter,
-    idle: Arc<IdleConnections<Connection>>,
+    slots: Slots<Connection>,
     /// The memory of the database for the plans of statements that run, in units.
     planning: Semaphore,
     /// The statements that came before on a connection.
@@ -81,64 +62,29 @@ pub(crate) struct Pool {
 }
 
 /// The reason why a statement has no result.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum PoolError {
-    /// All connections stayed in use for as long as a request waits.
-    #[error("all connections to the database are in use")]
-    Exhausted,
-    /// The server did not accept a connection in time.
-    #[error("the database does not respond")]
-    TimedOut,
-    /// The server has lost the connection to its cluster.
-    #[error("the database is not connected to its cluster")]
-    NotReady,
-    /// No connection could be opened.
-    #[error("cannot connect to the database: {0}")]
-    Refused(Error),
-    /// The statement returns more rows or bytes than it may.
-    #[error(transparent)]
-    Exceeded(#[from] BudgetExceeded),
-    /// The connection or the statement failed.
-    #[error("{0}")]
-    Failed(Error),
-}
+pub(crate) type PoolError = mesh_backend::pool::PoolError<Connection>;
+/// The right to use a connection.
+pub(crate) type Lease = mesh_backend::pool::Lease<Connection>;
 
-impl From<Error> for PoolError {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
-impl PoolError {
-    /// Returns whether the server cannot be reached.
-    pub(crate) fn is_unreachable(&self) -> bool {
-        match self {
-            Self::Exhausted | Self::Exceeded(_) => false,
-            Self::TimedOut | Self::NotReady | Self::Refused(_) => true,
-            Self::Failed(error) => is_stale(error),
+/// Returns the kind of an error.
+pub(crate) fn kind(error: &Error) -> ErrorKind {
+    let code = match error {
+        Error::Io(_) | Error::Driver(_) => return ErrorKind::Stale,
+        Error::Server(cause) => cause.code,
+        _ => return ErrorKind::Other,
+    };
+    match code {
+        code::SHUTDOWN | code::KILLED | code::NOT_READY => ErrorKind::Stale,
+        code::TOO_MANY_CONNECTIONS | code::TOO_MANY_CONNECTIONS_OF_USER | code::LIMIT_OF_ACCOUNT => {
+            ErrorKind::Full
         }
+        // A read does not wait for locks, but it waits for the other servers of its cluster. The reply of a write loses a deadlock
+        // if another server of the cluster commits.
+        code::LOCK_WAIT_TIMEOUT | code::DEADLOCK => ErrorKind::Blocked,
+        code::INTERRUPTED | code::STATEMENT_TIMEOUT => ErrorKind::TimedOut,
+        code::OUT_OF_RANGE => ErrorKind::OutOfRange,
+        _ => ErrorKind::Other,
     }
-
-    /// Returns whether the server accepts no more connections.
-    fn is_full(&self) -> bool {
-        const FULL: [u16; 3] =
-            [code::TOO_MANY_CONNECTIONS, code::TOO_MANY_CONNECTIONS_OF_USER, code::LIMIT_OF_ACCOUNT];
-        matches!(self, Self::Refused(error) if is_one_of(error, &FULL))
-    }
-}
-
-/// Returns whether a connection is broken, so that a statement may succeed on a new one.
-pub(crate) fn is_stale(error: &Error) -> bool {
-    match error {
-        Error::Io(_) | Error::Driver(_) => true,
-        error => is_one_of(error, &[code::SHUTDOWN, code::KILLED, code::NOT_READY]),
-    }
-}
-
-/// Returns whether a read may succeed on another connection.
-fn may_be_repeated(error: &Error) -> bool {
-    // A read does not wait for locks, but it waits for the other servers of its cluster.
-    is_stale(error) || is_one_of(error, &[code::LOCK_WAIT_TIMEOUT])
 }
 
 /// Returns whether the database responded with one of these errors.
@@ -147,19 +93,12 @@ pub(crate) fn is_one_of(error: &Error, codes: &[u16]) -> bool {
 }
 
 impl Pool {
-    pub(crate) fn new(
-        target: ConnectUrl,
-        settings: &Settings,
-        purpose: Purpose,
-        is_in_cluster: bool,
-    ) -> Self {
+    pub(crate) fn new(url: ConnectUrl, settings: &Settings, purpose: Purpose, is_in_cluster: bool) -> Self {
         Self {
-            target,
+            url,
             purpose,
             init: init(settings, purpose, is_in_cluster),
-            slots: Arc::new(Semaphore::new(settings.connections)),
-            waits: WaitCounter::default(),
-            idle: IdleConnections::new(settings.idle_timeout),
+            slots: Slots::new(settings.connections, settings.idle_timeout, settings.wait),
             planning: Semaphore::new(PLANNING_UNITS),
             repeats: Arc::default(),
             settings: settings.clone(),
@@ -168,19 +107,12 @@ impl Pool {
 
     /// Returns the URL of the database without a password.
     pub(crate) fn name(&self) -> &str {
-        &self.target.name
+        &self.url.name
     }
 
     /// Returns usage figures.
     pub(crate) fn usage(&self) -> Usage {
-        Usage {
-            idle: self.idle.count(),
-            slots: self.settings.connections,
-            free: self.slots.available_permits(),
-            waits: self.waits.count(),
-            waited: self.waits.total(),
-            ..Usage::default()
-        }
+        self.slots.usage(self.settings.connections)
     }
 
     /// Waits until the database may use the memory that it needs for the plan of a statement. Almost all statements need no permit.
@@ -197,90 +129,44 @@ impl Pool {
     /// Runs an idempotent statement, and repeats it on a new connection if the first one is broken. Stops reading when
     /// the rows exceed the budget.
     pub(crate) async fn run(
-        self: &Arc<Self>,
+        &self,
         sql: &str,
         params: &[Value],
         budget: RowBudget,
     ) -> Result<Vec<Row>, PoolError> {
         let _planning = self.planning_permit(sql).await?;
-        let mut fresh = false;
-        loop {
-            let mut lease = self.take(fresh).await?;
-            match lease.run(sql, params, budget).await {
-                Err(PoolError::Failed(error)) if !fresh && may_be_repeated(&error) => {
-                    tracing::debug!("running a statement again on a new connection: {error}");
-                    fresh = true;
-                }
-                ran => return ran.map(|ran| ran.rows),
-            }
-        }
+        let run = |mut lease: Lease| async move { lease.run(sql, params, budget).await };
+        Ok(self.slots.run(self, run).await?.rows)
     }
 
-    /// Returns an idle connection or opens one, and waits for a free slot for as long as the settings allow. `fresh` closes the
-    /// idle connections and opens a new one, for callers that found a broken one: others may be broken too.
-    pub(crate) async fn take(self: &Arc<Self>, fresh: bool) -> Result<Lease, PoolError> {
-        let slot = match Arc::clone(&self.slots).try_acquire_owned() {
-            Ok(slot) => slot,
-            Err(_) => {
-                let waiting = Arc::clone(&self.slots).acquire_owned();
-                let start = Instant::now();
-                let slot = tokio::time::timeout(self.settings.wait, waiting).await;
-                self.waits.record(start.elapsed());
-                slot.ok().and_then(Result::ok).ok_or(PoolError::Exhausted)?
-            }
-        };
-        let connection = match self.take_idle(fresh) {
-            Some(connection) => connection,
-            None => Box::pin(self.connect_or_wait()).await?,
-        };
-        Ok(Lease { connection: Some(connection), pool: Arc::clone(self), slot: Some(slot) })
+    /// Takes a connection ([`Slots::take`]).
+    pub(crate) async fn take(&self, fresh: bool) -> Result<Lease, PoolError> {
+        self.slots.take(self, fresh).await
     }
 
     /// Opens a connection that needs no slot, for work whose duration depends on a client.
-    pub(crate) async fn take_extra(self: &Arc<Self>) -> Result<Lease, PoolError> {
-        Ok(Lease { connection: Some(self.connect().await?), pool: Arc::clone(self), slot: None })
+    pub(crate) async fn take_extra(&self) -> Result<Lease, PoolError> {
+        self.slots.take_extra(self).await
+    }
+}
+
+impl Servers for Pool {
+    type Connection = Connection;
+
+    async fn connect(&self) -> Result<Connection, PoolError> {
+        let hosts = &self.url.hosts;
+        let (host, conn) = hosts.open(self.purpose, &self.init).await?;
+        Ok(Connection::new(
+            conn,
+            hosts.clone(),
+            host,
+            Statements::new(self.settings.statements, &self.repeats),
+        ))
     }
 
-    /// Returns an idle connection. `fresh` closes all that are idle.
-    fn take_idle(&self, fresh: bool) -> Option<Connection> {
-        std::iter::from_fn(|| self.idle.take()).find(|_| !fresh)
-    }
-
-    /// Opens a connection. If the server accepts no more connections, or none of several servers can be reached, waits
-    /// until that has changed or until a connection of the pool is idle, for as long as the settings allow.
-    async fn connect_or_wait(&self) -> Result<Connection, PoolError> {
-        let start = Instant::now();
-        loop {
-            match self.connect().await {
-                Err(error) if self.is_temporary(&error) && start.elapsed() < self.settings.wait => {}
-                connection => return connection,
-            }
-            tokio::time::sleep(ROOM_INTERVAL).await;
-            if let Some(connection) = self.take_idle(false) {
-                self.waits.record(start.elapsed());
-                return Ok(connection);
-            }
-        }
-    }
-
-    /// Returns whether an error may be temporary. The servers of a cluster do not respond while they detect that one is
-    /// missing.
+    /// The servers of a cluster do not respond while they detect that one is missing.
     fn is_temporary(&self, error: &PoolError) -> bool {
-        error.is_full() || (self.target.hosts.has_several() && error.is_unreachable())
-    }
-
-    /// Opens a connection outside of the pool.
-    pub(crate) async fn connect(&self) -> Result<Connection, PoolError> {
-        let opened = self.target.hosts.open(self.purpose, &self.init).await;
-        let statements = || Statements::new(self.settings.statements, &self.repeats);
-        opened.map(|(host, conn)| Connection::new(conn, host, statements()))
-    }
-
-    /// Ends the running statement of a connection.
-    async fn kill_query(&self, (host, connection): (usize, u32)) -> Result<(), Error> {
-        let mut other = self.target.hosts.open_host(host, &[]).await?;
-        other.query_drop(format!("KILL QUERY {connection}")).await?;
-        other.disconnect().await
+        error.is_full() || (self.url.hosts.has_several() && error.is_unreachable())
     }
 }
 
@@ -328,55 +214,4 @@ fn init(settings: &Settings, purpose: Purpose, is_in_cluster: bool) -> Vec<Strin
     }
     assignments.extend(VARIABLES.iter().map(|(name, value)| format!("{name} = {value}")));
     vec![format!("SET {}", assignments.join(", "))]
-}
-
-/// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is dropped
-/// because its client has disconnected, the statement is ended and the connection closed. A connection with an open
-/// transaction is closed, too.
-pub(crate) struct Lease {
-    connection: Option<Connection>,
-    pool: Arc<Pool>,
-    slot: Option<OwnedSemaphorePermit>,
-}
-
-impl std::ops::Deref for Lease {
-    type Target = Connection;
-
-    #[expect(clippy::expect_used, reason = "the connection is taken on drop only")]
-    fn deref(&self) -> &Connection {
-        self.connection.as_ref().expect("a lease has a connection")
-    }
-}
-
-impl std::ops::DerefMut for Lease {
-    #[expect(clippy::expect_used, reason = "the connection is taken on drop only")]
-    fn deref_mut(&mut self) -> &mut Connection {
-        self.connection.as_mut().expect("a lease has a connection")
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let Some(connection) = self.connection.take() else { return };
-        if connection.is_free() {
-            if self.slot.is_some() {
-                self.pool.idle.add(connection);
-            }
-            return;
-        }
-        let Ok(runtime) = Handle::try_current() else { return };
-        let (pool, slot, is_running) = (Arc::clone(&self.pool), self.slot.take(), connection.is_running());
-        runtime.spawn(async move {
-            if is_running {
-                // The statement may have ended in the meantime. The connection is not used again, because the command could
-                // then end its next statement.
-                let killed = tokio::time::timeout(KILL_TIMEOUT, pool.kill_query(connection.address())).await;
-                if let Ok(Err(error)) = killed {
-                    tracing::debug!("a statement could not be ended: {error}");
-                }
-            }
-            drop(connection);
-            drop(slot);
-        });
-    }
 }

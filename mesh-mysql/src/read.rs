@@ -1,58 +1,29 @@
 //! Reads: one statement per plan, whose rows are split by level and shaped.
 
 pub(crate) mod export;
-pub(crate) mod statement_cache;
-
-use std::sync::Arc;
 
 use mesh_backend::pool::RowBudget;
-use mesh_backend::rows::has_sums;
 use mesh_plan::{JsonBody, Plan, ResolveError, Value};
-use mesh_sql::mysql::{self, ReadStatement};
-use mysql_async::{Error, Row};
+use mesh_sql::mysql::{MySql, ReadStatement};
+use mysql_async::Row;
 
-use self::statement_cache::StatementCache;
 use crate::cells::{self, LevelRows, NodeRowSource};
 use crate::pool::connection::Connection;
-use crate::pool::{Pool, PoolError, code, is_one_of};
+use crate::pool::{Pool, PoolError};
 
-/// Errors of statements that may succeed later. The reply of a write loses a deadlock if another server of the cluster commits.
-const PASSING: &[u16] = &[code::TOO_MANY_CONNECTIONS, code::LOCK_WAIT_TIMEOUT, code::DEADLOCK];
-
-impl From<PoolError> for ResolveError {
-    fn from(error: PoolError) -> Self {
-        if error.is_unreachable() {
-            tracing::warn!("the database cannot be reached: {error}");
-            return Self::Busy;
-        }
-        let cause = match &error {
-            PoolError::Failed(cause) => cause,
-            PoolError::Exceeded(exceeded) => return (*exceeded).into(),
-            _ => return Self::Busy,
-        };
-        match cause {
-            cause if is_timeout(cause) => Self::TimedOut,
-            cause if is_one_of(cause, PASSING) => Self::Busy,
-            _ => Self::new(error),
-        }
-    }
-}
-
-/// Returns whether the database has ended a statement.
-fn is_timeout(error: &Error) -> bool {
-    is_one_of(error, &[code::INTERRUPTED, code::STATEMENT_TIMEOUT])
-}
+/// The statements of recent plans.
+pub(crate) type StatementCache = mesh_backend::statement_cache::StatementCache<MySql>;
 
 /// Reads a plan with one statement, so all rows belong to one snapshot.
 pub(crate) async fn run(
-    pool: &Arc<Pool>,
+    pool: &Pool,
     plan: &Plan,
     statements: &StatementCache,
 ) -> Result<JsonBody, ResolveError> {
     let read = statements.of_plan(plan);
     let (params, budget) = (params(plan, &read), RowBudget::of_plan(plan));
     let rows = pool.run(&read.statement.sql, &params, budget).await;
-    let fetched = LevelRows::new(rows.map_err(|error| failed(error, plan))?, read.levels);
+    let fetched = LevelRows::new(rows.map_err(|error| error.of_read(plan))?, read.levels);
     plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)
 }
 
@@ -61,25 +32,14 @@ pub(crate) fn params(plan: &Plan, statement: &ReadStatement) -> Vec<Value> {
     statement.statement.params.iter().map(|param| param.value_for_read(plan).into_owned()).collect()
 }
 
-/// Converts the error of a plan's statement.
-pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
-    match &error {
-        // If the statement has sums, a number out of range is a sum.
-        PoolError::Failed(cause) if is_one_of(cause, &[code::OUT_OF_RANGE]) && has_sums(plan) => {
-            ResolveError::SumOverflow
-        }
-        _ => error.into(),
-    }
-}
-
 /// Returns the rows of the query plan of a plan's statement.
 pub(crate) async fn explain(
     connection: &mut Connection,
     plan: &Plan,
     statement: &ReadStatement,
 ) -> Result<Vec<Row>, PoolError> {
-    let sql = mysql::explain(&statement.statement);
-    Ok(connection.query(&sql, &params(plan, statement)).await?)
+    let sql = format!("EXPLAIN {}", statement.statement.sql);
+    connection.query(&sql, &params(plan, statement)).await.map_err(PoolError::Failed)
 }
 
 /// Returns a query plan as text, one line for each step.

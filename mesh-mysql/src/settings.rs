@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-/// The time limit for reads and writes without a deadline.
-pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+use mesh_backend::transaction::DEFAULT_TIMEOUT;
 
 /// Settings of the connections to a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,7 +12,8 @@ pub struct Settings {
     pub connections: usize,
     /// The time after which an idle connection is closed.
     pub idle_timeout: Duration,
-    /// The number of prepared statements of one connection. With 0, each statement is prepared anew.
+    /// The memory of the server for the prepared statements of one connection, in bytes, estimated from their texts.
+    /// Statements that were not used recently are closed. With 0, each statement is prepared anew.
     pub statements: usize,
     /// The time that a request waits for a connection before it is refused.
     pub wait: Duration,
@@ -26,7 +26,7 @@ impl Default for Settings {
         Self {
             connections: 16,
             idle_timeout: Duration::from_secs(60),
-            statements: 200,
+            statements: 16 << 20,
             wait: Duration::from_secs(2),
             statement_timeout: DEFAULT_TIMEOUT,
         }

@@ -88,6 +88,5 @@ pub(crate) async fn open(database: &Database, queries: usize) -> Result<State, B
     layout::migrate(&mut connection).await?;
     connection.execute(DELETE_ENDED_SERVERS).await?;
     drop(connection);
-    let tables = || database.writable_tables();
-    Ok(State::open(tables(), tables(), &STATEMENTS, queries).await?)
+    Ok(State::open(database.writes.clone(), database.writes.clone(), &STATEMENTS, queries).await?)
 }

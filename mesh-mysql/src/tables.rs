@@ -1,8 +1,7 @@
 //! Statements on tables that Mesh uses itself.
 
-use std::sync::Arc;
-
-use mesh_backend::pool::RowBudget;
+use mesh_backend::own_table::{ApiKeyDialect, ColumnTypes, TableDialect};
+use mesh_backend::pool::{Connection as _, RowBudget};
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::tables::{Cells, TableError, Tables};
 use mesh_backend::transaction::{Failure, Ran};
@@ -10,35 +9,37 @@ use mesh_plan::{BoxFuture, Value};
 use mysql_async::Error;
 
 use crate::cells::DriverCells;
-use crate::database::Database;
 use crate::pool::{Pool, PoolError};
-use crate::write::retry;
 
-/// The tables of a database.
-pub(crate) struct ServerTables {
-    reads: Arc<Pool>,
-    writes: Arc<Pool>,
-}
+/// The SQL for tables that Mesh uses itself.
+pub(crate) const DIALECT: TableDialect = TableDialect {
+    is_same: str::eq_ignore_ascii_case,
+    api_keys: ApiKeyDialect {
+        types: Some(ColumnTypes {
+            texts: &["char", "varchar", "tinytext", "text", "longtext"],
+            bytes: &["binary", "varbinary"],
+            times: &["timestamp", "datetime", "date"],
+            hash: "text or binary(32)",
+            expires: "timestamp, datetime or date",
+        }),
+        new_types: ["char(64)", "datetime"],
+        selected: "hash, CAST(owner AS CHAR), CAST(role AS CHAR), TIMESTAMPDIFF(SECOND, '1970-01-01 00:00:00', expires)",
+        equals: "=",
+        // Without the zone of a time, which is that of the session.
+        params: ["?", "?", "?", "LEFT(?, 19)"],
+    },
+    audit_types: ["varchar(40)", "varchar(100)", "json"],
+    audit_params: ["?"; 3],
+};
 
-impl Database {
-    pub(crate) fn tables(&self) -> ServerTables {
-        ServerTables { reads: Arc::clone(&self.pool), writes: Arc::clone(&self.writes) }
-    }
-
-    /// Returns the tables for idempotent statements that write.
-    pub(crate) fn writable_tables(&self) -> ServerTables {
-        ServerTables { reads: Arc::clone(&self.writes), writes: Arc::clone(&self.writes) }
-    }
-}
-
-impl Tables for ServerTables {
+impl Tables for Pool {
     fn read<'a>(
         &'a self,
         sql: &'a str,
         params: &'a [Value],
     ) -> BoxFuture<'a, Result<Vec<Cells>, TableError>> {
         Box::pin(async move {
-            let rows = self.reads.run(sql, params, RowBudget::UNLIMITED).await.map_err(table_error)?;
+            let rows = self.run(sql, params, RowBudget::UNLIMITED).await?;
             Ok(rows.iter().map(DriverCells::values).collect())
         })
     }
@@ -49,8 +50,7 @@ impl Tables for ServerTables {
         fresh: bool,
     ) -> BoxFuture<'a, Result<Vec<Ran<Cells>>, Failure<TableError>>> {
         Box::pin(async move {
-            let taken = self.writes.take(fresh).await;
-            let mut connection = taken.map_err(|error| Failure::Final(table_error(error)))?;
+            let mut connection = self.take(fresh).await.map_err(TableError::from)?;
             let running = async {
                 connection.begin("START TRANSACTION").await?;
                 let mut all = Vec::new();
@@ -66,14 +66,7 @@ impl Tables for ServerTables {
                 // If this fails, the connection is closed with its transaction.
                 let _ = connection.end("ROLLBACK").await;
             }
-            ran.map_err(|error| retry(&error).failure(table_error(PoolError::Failed(error))))
+            ran.map_err(|error| PoolError::Failed(error).failure(TableError::from))
         })
-    }
-}
-
-fn table_error(error: PoolError) -> TableError {
-    match matches!(error, PoolError::Exhausted) || error.is_unreachable() {
-        true => TableError::Unavailable(error.into()),
-        false => TableError::Failed(error.into()),
     }
 }

@@ -67,8 +67,10 @@ struct Row {
 
 impl Rows {
     fn of(node: &Node, count: usize) -> Self {
-        let below =
-            node.joins.iter().map(|join| Self::of(&join.node, if join.form.is_one() { 1 } else { COMMENTS }));
+        let below = node
+            .joins
+            .iter()
+            .map(|join| Self::of(&join.node, if join.nesting.is_one() { 1 } else { COMMENTS }));
         let types = node.columns.iter().map(|column| column.ty).collect();
         Self { count, cells: Row { types, number: 0 }, joins: below.collect() }
     }

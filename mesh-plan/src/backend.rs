@@ -1,14 +1,15 @@
-//! What the implementations of back ends need, in addition to plans, writes and rows.
+//! What the implementations of back ends and of servers need, in addition to plans, writes and rows.
 
 pub use crate::cache::{Cache, LocalCache};
+pub use crate::mesh::{Expected, Transacted};
 pub use crate::outcome::CommitGate;
 pub use crate::plan::{PlanId, PlanKey};
 pub use crate::repeats::Repeats;
-pub use crate::resolver::{ExportSink, MaybeReady, Trace, TracedStatement, Usage, WaitCounter, box_in_place};
+pub use crate::resolver::{Export, ExportSink, MaybeReady, Trace, TracedStatement, Usage, WaitCounter};
 pub use crate::rows::Total;
 pub use crate::script::{Script, ScriptError, ScriptStep, StepResult};
 pub use crate::shape::number_text;
-pub use crate::shape::{Cells, ExportWriter, Flow, OutputKey, RowSource};
+pub use crate::shape::{Cells, ExportFormat, ExportWriter, Flow, OutputKey, RowSource};
 pub use crate::value::canonical::canonical;
 pub use crate::value::is_special_decimal;
 pub use crate::value::json::{JsonPointer, JsonType};

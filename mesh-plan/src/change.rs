@@ -17,7 +17,7 @@ use futures_util::Stream;
 use mesh_schema::{FieldType, Link, NativeKind, NativeType, Schema, TableName};
 use parking_lot::Mutex;
 
-use crate::plan::{Column, ColumnSource, Node, Plan, Target};
+use crate::plan::{Column, ColumnSource, Node, Plan, ReadTarget};
 use crate::planner::literal;
 use crate::{RecordId, Value};
 
@@ -96,7 +96,7 @@ impl Plan {
         let Some(id) = schema.find(key) else { return true };
         let entity = schema.entity(id);
         let is_other = || match (&self.target, &change.id) {
-            (Target::Point(read), Some(changed)) if *root.entity == **key => {
+            (ReadTarget::Point(read), Some(changed)) if *root.entity == **key => {
                 let changed = literal::key(&root.id, RecordId::Text(changed));
                 changed.is_some_and(|changed| are_different(&root.id, &entity.native, (&changed, read)))
             }
@@ -119,7 +119,7 @@ impl Plan {
     pub fn sources(&self, schema: &Schema) -> Vec<Change> {
         let root = self.node();
         let read = match &self.target {
-            Target::Point(read) if !is_read_by_descendants(root, &|table| *table == root.table) => {
+            ReadTarget::Point(read) if !is_read_by_descendants(root, &|table| *table == root.table) => {
                 record_name(&root.id, read)
             }
             _ => None,

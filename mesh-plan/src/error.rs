@@ -1,5 +1,6 @@
 //! Errors of reads and writes. mesh-wire maps them to statuses.
 
+mod build;
 mod write;
 
 use std::error::Error as StdError;
@@ -8,6 +9,7 @@ use mesh_ql::{AggregateFn, FilterOp, Position, Span, SyntaxError};
 use mesh_schema::FieldType;
 use thiserror::Error;
 
+pub use build::{BuildError, BuildFault};
 pub use write::{Rule, WriteError, WriteFault};
 
 /// An error between the text of a query and its answer.
@@ -172,7 +174,7 @@ pub enum PlanErrorKind {
         "'{field}' cannot be compared, ordered or grouped: the database has no order for its type; it takes isNull and isNotNull"
     )]
     Incomparable { field: String },
-    #[error("Operator '{}' cannot be used on '{field}', which is of type {}", .op.name(), .ty.name())]
+    #[error("Operator '{op}' cannot be used on '{field}', which is of type {ty}")]
     Operator { field: String, op: FilterOp, ty: FieldType },
     #[error("'{field}' takes {ty}, not {found}")]
     Literal { field: String, ty: &'static str, found: String },
@@ -181,9 +183,9 @@ pub enum PlanErrorKind {
         crate::value::like::Pattern::MAX_CHARS
     )]
     Pattern { field: String, chars: usize },
-    #[error("{control} cannot use '{field}'; values of type {} have no order", .ty.name())]
+    #[error("{control} cannot use '{field}'; values of type {ty} have no order")]
     Unordered { field: String, ty: FieldType, control: &'static str },
-    #[error("`{}` cannot be computed over '{field}', which is of type {}", .function.name(), .ty.name())]
+    #[error("`{function}` cannot be computed over '{field}', which is of type {ty}")]
     Function { function: AggregateFn, field: String, ty: FieldType },
     #[error(
         "The cursor does not belong to this read; use it with the entity, order, filter and grouping of the read that returned it, or start over without `after`"

@@ -77,20 +77,17 @@ mod value;
 
 pub use change::{Change, Changes};
 pub use error::{Error, PlanError, ResolveError, WriteError};
-pub use mesh::{
-    BuildError, BuildFault, Expected, Mesh, MeshBuilder, Parameter, Request, Transacted, WriteReply,
-};
+pub use mesh::{Mesh, MeshBuilder, Request};
 pub use mutation::{Fields, Mutation, Mutator, Written};
-pub use outcome::Outcome;
-pub use plan::{ComputedInputs, Node, Plan};
+pub use plan::{Node, Plan};
+pub use planner::Limits;
 pub use planner::write::{WriteRequest, WriteTarget};
-pub use planner::{Limits, QuerySource};
 pub use policy::Principal;
 pub use resolver::memory;
-pub use resolver::{Answer, BoxFuture, Context, Export, Resolver};
+pub use resolver::{Answer, BoxFuture, Context, Resolver};
 pub use rows::{Applied, Rows, Table};
-pub use shape::{ExportFormat, JsonBody};
-pub use value::key::{JsonId, Key, RecordId};
+pub use shape::JsonBody;
+pub use value::key::{Key, RecordId};
 pub use value::{Value, ValueRef};
 
 /// Runs the example of the README.

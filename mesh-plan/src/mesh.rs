@@ -24,22 +24,20 @@ use crate::error::PlanErrorKind;
 use crate::plan::computed::Functions;
 use crate::plan::cursor::CursorKey;
 use crate::plan::parameters::Parameters;
-use crate::plan::{Plan, PlannedQuery, Target, size};
+use crate::plan::{Plan, PlannedQuery, QuerySource, ReadTarget, size};
 use crate::planner::{self, ParamInput, ReadKind, literal};
 use crate::policy::{View, Views};
-use crate::resolver::MaybeReady;
-use crate::rows::StepCounter;
+use crate::resolver::{Export, MaybeReady};
+use crate::rows::DeadlineCheck;
 use crate::{
-    Answer, Context, Error, Export, JsonBody, Limits, Mutator, PlanError, Principal, QuerySource, RecordId,
-    ResolveError, Resolver, Value,
+    Answer, Context, Error, JsonBody, Limits, Mutator, PlanError, Principal, RecordId, ResolveError,
+    Resolver, Value,
 };
 
-pub use builder::{BuildError, BuildFault, MeshBuilder};
+pub use builder::MeshBuilder;
 use by_entity::ByEntity;
 use later_page::LaterPage;
-pub use parameters::Parameter;
 pub use transaction::{Expected, Transacted};
-pub use write::WriteReply;
 
 /// Plans and runs queries over a schema, with the resolvers, mutators and policies of the application.
 ///
@@ -159,7 +157,7 @@ impl<'a> Request<'a> {
             ReadKind::Collection => "c",
             ReadKind::Export => "x",
         };
-        [class, format.name(), kind, &text].concat()
+        [class, format.as_str(), kind, &text].concat()
     }
 }
 
@@ -231,10 +229,10 @@ impl Mesh {
             && let Ok(bound) = query.bind(param_input)
             && let Some(cursor) = later.map_or(Some(bound.cursor), |later| later.open(&query).map(Some))
         {
-            if let Some(query) = self.find_variant(query, &key, &bound.form) {
+            if let Some(query) = self.find_variant(query, &key, &bound.variant) {
                 return Ok(complete_plan(query, request, cursor, bound.inputs));
             }
-            variant = Some(variant_key(&key, &bound.form));
+            variant = Some(variant_key(&key, &bound.variant));
         }
         let planner::Planned { query, cursor, cursor_span, inputs } =
             self.plan_query(view, request, param_input)?;
@@ -248,12 +246,12 @@ impl Mesh {
         Ok(complete_plan(query, request, cursor, inputs))
     }
 
-    /// Finds the plan of a query whose conditions have that form. `cached` is the plan that was cached first.
-    fn find_variant(&self, cached: Arc<PlannedQuery>, key: &str, form: &str) -> Option<Arc<PlannedQuery>> {
-        if cached.form() == form {
+    /// Finds the plan of a query whose conditions have that variant. `cached` is the plan that was cached first.
+    fn find_variant(&self, cached: Arc<PlannedQuery>, key: &str, variant: &str) -> Option<Arc<PlannedQuery>> {
+        if cached.variant() == variant {
             return Some(cached);
         }
-        self.cache.get(variant_key(key, form).as_str()).filter(|query| query.form() == form)
+        self.cache.get(variant_key(key, variant).as_str()).filter(|query| query.variant() == variant)
     }
 
     /// Checks a query that will be run later, with the default values of its parameters. Returns the names of the
@@ -325,7 +323,7 @@ impl Mesh {
         context: &'a Context,
     ) -> MaybeReady<'a, Result<JsonBody, ResolveError>> {
         let ready = |result| Either::Left(std::future::ready(result));
-        if matches!(&plan.target, Target::Point(key) if key.is_impossible()) {
+        if matches!(&plan.target, ReadTarget::Point(key) if key.is_impossible()) {
             return ready(Ok(plan.empty()));
         }
         let entity = &plan.node().entity;
@@ -368,17 +366,17 @@ fn shape(answer: Answer, plan: &Plan, context: &Context) -> Result<JsonBody, Res
             Err(ResolveError::TooManyBytes { bytes: plan.bytes_max() })
         }
         Answer::Json(body) => Ok(body),
-        Answer::Rows(rows) => plan.nest_with_deadline(rows, &StepCounter::new(context.deadline)),
+        Answer::Rows(rows) => plan.nest_with_deadline(rows, &DeadlineCheck::new(context.deadline)),
     }
 }
 
 /// The values of a request without parameters.
 static NO_PARAMS: LazyLock<ParamValues> = LazyLock::new(ParamValues::new);
 
-/// Returns the key of a plan whose conditions differ in form from those of the plan under `key`. No other key begins with
-/// the same character, and a form contains no NUL.
-fn variant_key(key: &str, form: &str) -> String {
-    ["v", form, "\0", key].concat()
+/// Returns the key of a plan whose conditions are another variant of those of the plan under `key`. No other key begins
+/// with the same character, and a variant contains no NUL.
+fn variant_key(key: &str, variant: &str) -> String {
+    ["v", variant, "\0", key].concat()
 }
 
 /// Completes a query with the id, the session values, the cursor and the values of parameters of a request.
@@ -395,22 +393,22 @@ fn complete_plan(
 }
 
 /// Returns the target of a read. An id that no record can have becomes an empty key, which is answered without a resolver.
-fn target(query: &PlannedQuery, id: Option<RecordId<'_>>) -> Target {
+fn target(query: &PlannedQuery, id: Option<RecordId<'_>>) -> ReadTarget {
     match (id, query.node.id.as_slice()) {
-        (None, _) | (_, []) => Target::Collection,
-        (Some(id), columns) => Target::Point(literal::key(columns, id).unwrap_or_default()),
+        (None, _) | (_, []) => ReadTarget::Collection,
+        (Some(id), columns) => ReadTarget::Point(literal::key(columns, id).unwrap_or_default()),
     }
 }
 
 impl Plan {
     /// Returns the plan for another request of the same query, with the id and the parameter values of that request. `None`
-    /// if the values are invalid, or if they give the conditions another form than in this plan.
+    /// if the values are invalid, or if they give another variant of the conditions than in this plan.
     pub fn for_request(&self, id: Option<RecordId<'_>>, params: Option<&ParamValues>) -> Option<Self> {
         if self.query.params.is_none() && params.is_none() {
             return Some(self.with_id(id));
         }
         let bound = self.query.bind(ParamInput::Complete(params.unwrap_or(&NO_PARAMS))).ok()?;
-        (bound.form == self.query.form()).then(|| Self {
+        (bound.variant == self.query.variant()).then(|| Self {
             target: target(&self.query, id),
             inputs: (!bound.inputs.is_empty()).then(|| bound.inputs.into()),
             cursor: bound.cursor,

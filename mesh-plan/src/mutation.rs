@@ -3,6 +3,7 @@
 mod effect;
 mod fields;
 mod mutator;
+mod reply;
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,17 +11,20 @@ use std::sync::Arc;
 use mesh_schema::{ColumnPair, Entity, EntityId, Schema, TableName};
 
 use crate::error::Rule;
-use crate::plan::{Node, Plan, Predicate, Target};
+pub use crate::outcome::Outcome;
+use crate::plan::{Node, Plan, Predicate, ReadTarget};
 use crate::value::key;
+pub use crate::value::key::JsonId;
 use crate::{Key, Value, WriteError};
 pub use fields::{Fields, FieldsError};
 pub use mutator::{Mutator, Written};
+pub use reply::WriteReply;
 
 /// A checked write. Only the planner creates mutations, so every name in one is in the schema, and values have the types of
 /// their fields.
 #[derive(Clone, Debug)]
 pub struct Mutation {
-    pub(crate) subject: Subject,
+    pub(crate) subject: GuardedEntity,
     pub(crate) action: Action,
     pub(crate) references: Vec<Reference>,
     /// The read that shapes the reply. The creations of a list share it.
@@ -29,7 +33,7 @@ pub struct Mutation {
 
 impl Mutation {
     /// Returns the entity of the path.
-    pub fn subject(&self) -> &Subject {
+    pub fn subject(&self) -> &GuardedEntity {
         &self.subject
     }
 
@@ -61,7 +65,7 @@ impl Mutation {
     /// runs it in the transaction of the write replies with exactly what it has written, and a failure undoes the write;
     /// otherwise [`crate::Mesh::write`] runs it afterwards.
     pub fn reply(&self, id: &Key) -> Option<Plan> {
-        self.reply.as_deref().map(|plan| Plan { target: Target::Point(id.clone()), ..plan.clone() })
+        self.reply.as_deref().map(|plan| Plan { target: ReadTarget::Point(id.clone()), ..plan.clone() })
     }
 
     /// Returns the field of a column that the write sets to NULL although it may not be empty. The record whose columns the
@@ -78,7 +82,7 @@ impl Mutation {
 
     /// Returns the fields that the write sets to NULL although they may not be empty. For messages.
     pub fn emptied_fields(&self) -> Vec<String> {
-        let is_filled = |subject: &Subject, column: &str| {
+        let is_filled = |subject: &GuardedEntity, column: &str| {
             let entity = subject.entity();
             entity.field_of_column(column).is_some_and(|id| !entity.field(id).nullable)
         };
@@ -96,7 +100,7 @@ impl Mutation {
     }
 
     /// Returns the entity whose record the reply shows: the related one if a relation is written.
-    pub fn written(&self) -> &Subject {
+    pub fn written(&self) -> &GuardedEntity {
         self.action.other().map_or(&self.subject, |other| &other.subject)
     }
 }
@@ -118,7 +122,7 @@ pub enum Action {
     /// Creates a record with these values at the other end of a to-many relation.
     CreateChild { id: Key, other: Box<RelatedRecord>, values: Vec<Assignment> },
     /// Adds the pair with the record `to` to a junction, unless it exists already.
-    Link { id: Key, other: Box<RelatedRecord>, to: Key },
+    AddPair { id: Key, other: Box<RelatedRecord>, to: Key },
     /// Sets the record at the other end of a to-one relation to `to`.
     Connect { id: Key, other: Box<RelatedRecord>, to: Key },
     /// Removes the link of a to-one relation.
@@ -136,7 +140,7 @@ impl Action {
             | Self::Merge { id, .. }
             | Self::Delete { id }
             | Self::CreateChild { id, .. }
-            | Self::Link { id, .. }
+            | Self::AddPair { id, .. }
             | Self::Connect { id, .. }
             | Self::Disconnect { id, .. }
             | Self::Remove { id, .. } => Some(id),
@@ -148,7 +152,7 @@ impl Action {
         match self {
             Self::Create { .. } | Self::Update { .. } | Self::Merge { .. } | Self::Delete { .. } => None,
             Self::CreateChild { other, .. }
-            | Self::Link { other, .. }
+            | Self::AddPair { other, .. }
             | Self::Connect { other, .. }
             | Self::Disconnect { other, .. }
             | Self::Remove { other, .. } => Some(other),
@@ -158,14 +162,14 @@ impl Action {
     /// Returns the id of the related record, if the request names it.
     pub fn other_id(&self) -> Option<&Key> {
         match self {
-            Self::Link { to, .. } | Self::Connect { to, .. } => Some(to),
+            Self::AddPair { to, .. } | Self::Connect { to, .. } => Some(to),
             Self::Remove { child, .. } => Some(child),
             _ => None,
         }
     }
 
     /// Returns the entity of the record that the values are written to; `None` if the action writes no values.
-    pub fn assigned<'m>(&'m self, subject: &'m Subject) -> Option<&'m Subject> {
+    pub fn assigned<'m>(&'m self, subject: &'m GuardedEntity) -> Option<&'m GuardedEntity> {
         match self {
             Self::Create { .. } | Self::Update { .. } | Self::Merge { .. } => Some(subject),
             Self::CreateChild { other, .. } => Some(&other.subject),
@@ -174,14 +178,16 @@ impl Action {
     }
 
     /// Returns the record of which a relation's link is a column, if the action only writes that link.
-    fn linked<'m>(&'m self, subject: &'m Subject) -> Option<(&'m Subject, Vec<&'m str>)> {
+    fn linked<'m>(&'m self, subject: &'m GuardedEntity) -> Option<(&'m GuardedEntity, Vec<&'m str>)> {
         let other = self.other()?;
-        match &other.key {
-            LinkKey::InSubject(key) => Some((subject, key.set.iter().map(|pair| &*pair.parent).collect())),
-            LinkKey::InRelated(key) => {
+        match &other.link {
+            LinkLocation::InParent(key) => {
+                Some((subject, key.set.iter().map(|pair| &*pair.parent).collect()))
+            }
+            LinkLocation::InRelated(key) => {
                 Some((&other.subject, key.set.iter().map(|pair| &*pair.target).collect()))
             }
-            LinkKey::Junction { .. } => None,
+            LinkLocation::Junction { .. } => None,
         }
     }
 
@@ -208,7 +214,7 @@ pub struct Assignment {
     pub value: Value,
 }
 
-/// A reference in the body to another record. One of the targets must have a record that fulfills [`Subject::guard`] and has
+/// A reference in the body to another record. One of the targets must have a record that fulfills [`GuardedEntity::guard`] and has
 /// these values. Otherwise, or if there is no target, the write fails with [`WriteError::NoReferred`]. A reference is listed
 /// only if policies restrict each of its targets.
 #[derive(Clone, Debug)]
@@ -226,7 +232,7 @@ pub struct Reference {
 #[derive(Clone, Debug)]
 pub struct ReferenceTarget {
     /// The entity.
-    pub subject: Subject,
+    pub subject: GuardedEntity,
     /// The columns by which the referenced record is found.
     pub columns: Vec<ReferenceColumn>,
 }
@@ -242,9 +248,9 @@ pub struct ReferenceColumn {
     pub value: Option<Value>,
 }
 
-/// An entity whose records are written. The records are found by their ids.
+/// An entity of a write, with the conditions that policies put on its records. The records are found by their ids.
 #[derive(Clone)]
-pub struct Subject {
+pub struct GuardedEntity {
     pub(crate) schema: Arc<Schema>,
     pub(crate) entity: EntityId,
     /// The records that the write may use; `None` without a condition.
@@ -253,7 +259,7 @@ pub struct Subject {
     pub(crate) check: Option<Arc<Node>>,
 }
 
-impl Subject {
+impl GuardedEntity {
     /// Returns the entity.
     pub fn entity(&self) -> &Entity {
         self.schema.entity(self.entity)
@@ -304,13 +310,13 @@ impl Subject {
     }
 
     /// Returns the condition of policies that a record must fulfill before the write. It may depend on related records
-    /// ([`Subject::guarded`]).
+    /// ([`GuardedEntity::guarded`]).
     pub fn guard(&self) -> Option<&Predicate> {
         self.guard.as_deref()?.filter.as_ref()
     }
 
     /// Returns the condition of policies that a record must fulfill after it was created or changed. It may depend on related
-    /// records ([`Subject::checked`]).
+    /// records ([`GuardedEntity::checked`]).
     pub fn check(&self) -> Option<&Predicate> {
         self.check.as_deref()?.filter.as_ref()
     }
@@ -352,9 +358,9 @@ impl Subject {
     }
 }
 
-impl fmt::Debug for Subject {
+impl fmt::Debug for GuardedEntity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subject")
+        f.debug_struct("GuardedEntity")
             .field("entity", &self.key())
             .field("guard", &self.guard())
             .field("check", &self.check())
@@ -368,18 +374,18 @@ pub struct RelatedRecord {
     /// The relation's name.
     pub relation: String,
     /// Its target.
-    pub subject: Subject,
+    pub subject: GuardedEntity,
     /// The location of the link.
-    pub key: LinkKey,
+    pub link: LinkLocation,
 }
 
 /// The location of the link between two records.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LinkKey {
+pub enum LinkLocation {
     /// The record of the path: its columns refer to the other record.
-    InSubject(KeyColumns),
+    InParent(LinkColumns),
     /// The other record: its columns refer to the record of the path.
-    InRelated(KeyColumns),
+    InRelated(LinkColumns),
     /// A junction table.
     Junction {
         /// The junction table.
@@ -398,14 +404,14 @@ pub enum LinkKey {
 /// The columns of a link that is stored in one of the two records. In each pair, `parent` is a column of the record in the
 /// path, and `target` is a column of the other record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct KeyColumns {
+pub struct LinkColumns {
     /// Pairs that store the link: one side is set to create the link, and set to NULL to remove it.
     pub set: Vec<ColumnPair>,
     /// Pairs that must be equal for a link. The write does not change them.
     pub same: Vec<ColumnPair>,
 }
 
-impl KeyColumns {
+impl LinkColumns {
     /// Returns all pairs.
     pub fn all(&self) -> impl Iterator<Item = &ColumnPair> {
         self.set.iter().chain(&self.same)

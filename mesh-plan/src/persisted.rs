@@ -5,6 +5,7 @@ mod declarations;
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
@@ -26,7 +27,7 @@ impl QueryId {
     /// Computes the id of a query.
     pub fn new(format: Format, text: &str) -> Self {
         let mut context = digest::Context::new(&digest::SHA256);
-        context.update(format.name().as_bytes());
+        context.update(format.as_str().as_bytes());
         context.update(&[0]);
         context.update(text.as_bytes());
         let mut id = [0; 16];
@@ -34,15 +35,23 @@ impl QueryId {
         Self(id)
     }
 
-    /// Parses an id; `None` if the text has another form.
-    pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix("q_")?;
-        HEXLOWER.decode(digits.as_bytes()).ok()?.try_into().ok().map(Self)
-    }
-
     /// Returns the 16 bytes of the digits.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
+    }
+}
+
+/// The error of a text that is not a [`QueryId`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the id of a query is `q_` and 32 hex digits")]
+pub struct InvalidQueryId;
+
+impl FromStr for QueryId {
+    type Err = InvalidQueryId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidQueryId> {
+        let digits = text.strip_prefix("q_").and_then(|digits| HEXLOWER.decode(digits.as_bytes()).ok());
+        digits.and_then(|digits| digits.try_into().ok()).map(Self).ok_or(InvalidQueryId)
     }
 }
 
@@ -303,9 +312,9 @@ impl Persisted {
     /// # Errors
     /// The store fails.
     pub async fn find(&self, id: &str) -> Result<Option<Arc<PersistedQuery>>, QueryStoreError> {
-        match QueryId::parse(id) {
-            Some(id) => self.find_by_id(id).await,
-            None => Ok(None),
+        match id.parse() {
+            Ok(id) => self.find_by_id(id).await,
+            Err(InvalidQueryId) => Ok(None),
         }
     }
 

@@ -7,6 +7,7 @@ mod display;
 mod node;
 pub(crate) mod parameters;
 mod predicate;
+mod query_source;
 pub(crate) mod size;
 
 use std::borrow::Cow;
@@ -19,18 +20,20 @@ pub use computed::{ComputedFunction, ComputedInputs};
 pub use conditions::{ConditionOrigin, PlanCondition};
 use cursor::CursorMac;
 pub use node::{
-    Aggregate, Column, ColumnSource, Grouping, Join, JoinForm, Node, Output, Page, PageSize, Related,
-    SortKey, TemplatePiece,
+    Aggregate, Column, ColumnSource, Grouping, Join, Nesting, Node, Output, Page, PageSize, Related, SortKey,
+    TemplatePiece,
 };
+pub use parameters::Parameter;
 use parameters::Parameters;
 pub use predicate::{Comparand, CompareOp, Predicate};
+pub use query_source::QuerySource;
 
 /// A checked query with its target. Only the planner creates plans, so every name in a plan is in the schema. Cheap to
 /// clone.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) query: Arc<PlannedQuery>,
-    pub(crate) target: Target,
+    pub(crate) target: ReadTarget,
     /// The session values of this run, by slot.
     pub(crate) session: Option<Arc<[SessionInput]>>,
     /// The values of parameters in this run, by slot.
@@ -98,14 +101,14 @@ impl PlanKey {
 
 /// The target of a read: one record or many.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
+pub enum ReadTarget {
     /// The record whose id fields have these values.
     Point(Key),
     /// A page of records.
     Collection,
 }
 
-impl Target {
+impl ReadTarget {
     /// Returns the values of the id fields of a point read.
     pub fn id(&self) -> Option<&[Value]> {
         match self {
@@ -122,7 +125,7 @@ impl Plan {
     }
 
     /// Returns whether one record is read or many.
-    pub fn target(&self) -> &Target {
+    pub fn target(&self) -> &ReadTarget {
         &self.target
     }
 
@@ -180,7 +183,7 @@ impl Plan {
     }
 
     /// Returns the sort values of the row that the page follows in the order of [`Node::order`]; `None` for a page without
-    /// a cursor.
+    /// a cursor. Plans with the same [`Self::id`] have NULL in the same places.
     pub fn cursor(&self) -> Option<&[Value]> {
         self.cursor.as_deref()
     }
@@ -191,8 +194,8 @@ impl Plan {
     }
 
     /// Returns a predicate of this plan with the values of the session and of parameters filled in.
-    pub fn bound<'p>(&self, predicate: &'p Predicate) -> Cow<'p, Predicate> {
-        predicate.bound(self.session.as_deref().unwrap_or_default(), self.inputs())
+    pub fn bind<'p>(&self, predicate: &'p Predicate) -> Cow<'p, Predicate> {
+        predicate.bind(self.session.as_deref().unwrap_or_default(), self.inputs())
     }
 
     /// Returns the plan of the next `size` records of an export: those after the record with these sort values, or the first
@@ -201,7 +204,6 @@ impl Plan {
         let mut node = self.query.node.clone();
         if let Some(page) = &mut node.page {
             page.size = PageSize::Rows(size);
-            page.cursor_nulls = after.map(|values| values.iter().map(|it| *it == Value::Null).collect());
         }
         Self { cursor: after.map(Arc::from), ..self.with_node(node) }
     }
@@ -217,8 +219,8 @@ impl Plan {
     /// Returns the plan with other values of the id, the session and the parameters.
     pub fn map_values(&self, map: impl Fn(&Value) -> Value) -> Self {
         let target = match &self.target {
-            Target::Point(key) => Target::Point(key.iter().map(&map).collect()),
-            Target::Collection => Target::Collection,
+            ReadTarget::Point(key) => ReadTarget::Point(key.iter().map(&map).collect()),
+            ReadTarget::Collection => ReadTarget::Collection,
         };
         let session = self.session.as_ref().map(|inputs| {
             let input = |input: &SessionInput| match input {
@@ -240,8 +242,8 @@ impl Plan {
     pub fn key(&self) -> PlanKey {
         let mut values = Vec::with_capacity(16);
         match &self.target {
-            Target::Collection => values.push(u8::MAX),
-            Target::Point(key) => key.iter().for_each(|part| cursor::encode(&mut values, part.as_ref())),
+            ReadTarget::Collection => values.push(u8::MAX),
+            ReadTarget::Point(key) => key.iter().for_each(|part| cursor::encode(&mut values, part.as_ref())),
         }
         for input in self.session.iter().flat_map(|inputs| inputs.iter()) {
             if let SessionInput::Many(list) = input {

@@ -1,6 +1,7 @@
 //! The planner, which checks a query against the schema and lowers it to a plan in one pass.
 
 mod columns;
+mod comparable;
 mod context;
 mod filter;
 mod group;
@@ -8,11 +9,9 @@ mod limits;
 pub(crate) mod literal;
 mod order;
 pub(crate) mod policy_condition;
-mod query_source;
 mod related;
 mod select;
-mod storage_form;
-mod subject;
+mod stored_values;
 #[cfg(test)]
 mod tests;
 pub(crate) mod write;
@@ -37,7 +36,6 @@ use filter::params::Recorder;
 pub use limits::Limits;
 pub(crate) use literal::is_decimal;
 use policy_condition::Slots;
-pub use query_source::QuerySource;
 
 /// The role of a node in its query, which determines the controls that are allowed.
 #[derive(Clone, Copy)]
@@ -93,7 +91,7 @@ pub(crate) fn plan(
     }
     let seal = cursors.seal(cursor_scope(&node).as_ref());
     let (mut cursor, mut cursor_span) = (None, None);
-    if let (Some(planned), Some(page)) = (&mut node.page, &query.root.controls.page)
+    if let (Some(_), Some(page)) = (&node.page, &query.root.controls.page)
         && let Some(requested) = page.after.as_ref().or(page.before.as_ref())
     {
         let (text, name) = match &requested.value {
@@ -117,7 +115,6 @@ pub(crate) fn plan(
                 };
                 PlanError::new(kind, node.path.as_str()).with_span(requested.span)
             })?;
-            planned.cursor_nulls = Some(values.iter().map(|value| *value == Value::Null).collect());
             cursor = Some(typed(&node.columns, &node.order, values));
         }
     }
@@ -278,12 +275,7 @@ impl<'a> Planner<'a> {
                 PageSize::Input(self.params.page_size(path, name, *span)?)
             }
         };
-        Ok(Some(Page {
-            size,
-            reversed: last.is_some(),
-            cursor_nulls: None,
-            total: requested.is_some_and(|page| page.total),
-        }))
+        Ok(Some(Page { size, reversed: last.is_some(), total: requested.is_some_and(|page| page.total) }))
     }
 }
 

@@ -14,7 +14,7 @@ use arrayvec::ArrayString;
 use futures_util::future::Either;
 
 use crate::outcome::CommitGate;
-use crate::rows::StepCounter;
+use crate::rows::DeadlineCheck;
 use crate::{JsonBody, Plan, Principal, ResolveError, Rows};
 pub use export::{Export, ExportSink};
 pub use trace::{Trace, TracedStatement};
@@ -22,17 +22,6 @@ pub use usage::{Usage, WaitCounter};
 
 /// A boxed future, as trait objects return it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-/// Creates a future in its box. [`Box::pin`] copies a future after it is created, which takes longer if it is large.
-///
-/// ```
-/// # futures_util::future::FutureExt::now_or_never(async {
-/// assert_eq!(mesh_plan::backend::box_in_place(|| async { 1 + 1 }).await, 2);
-/// # });
-/// ```
-pub fn box_in_place<F: Future>(create: impl FnOnce() -> F) -> Pin<Box<F>> {
-    Box::into_pin(Box::write(Box::new_uninit(), create()))
-}
 
 /// A result that is available now, without an allocation, or later. Awaiting works in both cases.
 pub type MaybeReady<'a, T> = Either<Ready<T>, BoxFuture<'a, T>>;
@@ -77,7 +66,7 @@ pub trait Resolver: Send + Sync + 'static {
         Box::pin(async move {
             match self.resolve(plan, context).await? {
                 Answer::Rows(rows) => {
-                    plan.export_rows(rows, StepCounter::new(context.deadline), export).await
+                    plan.export_rows(rows, DeadlineCheck::new(context.deadline), export).await
                 }
                 Answer::Json(_) => Err(ResolveError::new("the resolver has no exports")),
             }

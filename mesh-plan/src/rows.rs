@@ -1,8 +1,8 @@
 //! Flat rows of a resolver: one table for each node of the plan.
 
+mod deadline;
 mod evaluate;
 mod nest;
-mod steps;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -12,8 +12,8 @@ use std::collections::{HashMap, HashSet};
 use bitflags::bitflags;
 
 use crate::{Node, Plan, Value, ValueRef};
+pub(crate) use deadline::DeadlineCheck;
 pub use evaluate::Total;
-pub(crate) use steps::StepCounter;
 pub(crate) use tree::HashKey;
 
 /// The flat rows of a resolver, which [`crate::Mesh`] filters, groups, sorts, pages and nests.

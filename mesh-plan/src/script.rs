@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::mutation::{Mutation, Subject, Written};
+use crate::mutation::{GuardedEntity, Mutation, Written};
 use crate::plan::Plan;
 use crate::{Change, Error, JsonBody, Key, ResolveError, WriteError};
 
@@ -30,8 +30,8 @@ pub enum ScriptStep {
     Read {
         /// The point read.
         plan: Plan,
-        /// If set, the record must fulfill [`Subject::guard`], and other transactions cannot write it before this one ends.
-        lock: Option<Subject>,
+        /// If set, the record must fulfill [`GuardedEntity::guard`], and other transactions cannot write it before this one ends.
+        lock: Option<GuardedEntity>,
     },
 }
 

@@ -16,8 +16,8 @@ mod tests;
 use bytes::Bytes;
 
 use crate::plan::cursor::CursorValues;
-use crate::plan::{Node, Output, Page, Plan, Target, TemplatePiece};
-use crate::{ComputedInputs, ResolveError, ValueRef};
+use crate::plan::{ComputedInputs, Node, Output, Page, Plan, ReadTarget, TemplatePiece};
+use crate::{ResolveError, ValueRef};
 pub use export::{ExportFormat, ExportWriter};
 pub use key::OutputKey;
 pub use scalar::number_text;
@@ -103,8 +103,8 @@ impl Plan {
     pub fn shape<S: RowSource>(&self, source: &mut S, size_hint: usize) -> Result<JsonBody, ResolveError> {
         let mut shaper = Shaper::new(self, Vec::with_capacity(size_hint.clamp(SIZE_MIN, SIZE_MAX)));
         match self.target {
-            Target::Point(_) => shaper.one(self.node(), source, None)?,
-            Target::Collection => self.collection(&mut shaper, source)?,
+            ReadTarget::Point(_) => shaper.one(self.node(), source, None)?,
+            ReadTarget::Collection => self.collection(&mut shaper, source)?,
         }
         shaper.check_length()?;
         if shaper.out.len() >= SIZE_LARGE {
@@ -335,7 +335,7 @@ impl<'p> Shaper<'p> {
                     let (Some(join), Some(child)) = (node.joins.get(*join), children.get_mut(*join)) else {
                         return Err(ResolveError::new("a row source lacks the source of a join"));
                     };
-                    if join.form.is_one() {
+                    if join.nesting.is_one() {
                         self.one(&join.node, child, Some(row))?;
                     } else {
                         self.many(&join.node, child, row)?;

@@ -1,7 +1,5 @@
 //! Accounts in a table of the served database.
 
-pub(crate) mod api_keys;
-
 use mesh_backend::accounts::{Accounts, column};
 use mesh_integrity::UsersTable;
 use mesh_schema::TableName;
@@ -9,7 +7,6 @@ use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder};
 
 use crate::database::Database;
 use crate::error::BoxError;
-use crate::pool::PoolError;
 use crate::sql::{self, SYSTEM_SCHEMA, TextParam};
 
 /// Returns the accounts stored in a table. They are read from the primary, because a replica may lack a password that has just been
@@ -25,14 +22,14 @@ pub(crate) async fn open(database: &Database, users: &UsersTable) -> Result<Acco
     let template = format!("$1 OPERATOR({}.=) $2", sql::identifier(&operators).replace('$', "$$"));
     // The column is also compared without a cast, so that its index can be used.
     let is_login = Expr::cust_with_exprs(template, [login(), param()]).and(text(login()).eq(text(param())));
-    let (tables, table) = (database.tables(), sql::table_ref(&table));
+    let (tables, table) = (database.pool.clone(), sql::table_ref(&table));
     let accounts = Accounts::new::<PostgresQueryBuilder>(tables, users, table, text, (is_login, 1));
     Ok(accounts.check(users).await?)
 }
 
 impl Database {
     /// Returns the names and types of a table's columns; empty if there is no such table.
-    pub(crate) async fn columns(&self, table: &TableName) -> Result<Vec<(String, String)>, PoolError> {
+    pub(crate) async fn columns(&self, table: &TableName) -> Result<Vec<(String, String)>, BoxError> {
         const COLUMNS: &str = "SELECT a.attname::text, t.typname::text FROM pg_catalog.pg_attribute AS a \
             JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
             WHERE a.attrelid = pg_catalog.to_regclass($1)::oid AND a.attnum > 0 AND NOT a.attisdropped";
@@ -42,7 +39,7 @@ impl Database {
     }
 
     /// Qualifies the name of a table with the first schema of the search path that has it.
-    pub(crate) async fn find_table(&self, table: TableName) -> Result<TableName, PoolError> {
+    pub(crate) async fn find_table(&self, table: TableName) -> Result<TableName, BoxError> {
         if table.schema.is_some() {
             return Ok(table);
         }
@@ -51,17 +48,17 @@ impl Database {
                    WHERE c.relname = $1::text AND c.relkind IN ('r', 'p', 'v', 'm', 'f') \
                      AND n.nspname = ANY(current_schemas(false)) \
                    ORDER BY pg_catalog.array_position(current_schemas(false), n.nspname) LIMIT 1";
-        let link = self.pool.take(false).await?;
-        link.begin().await?;
-        let found = link.query_once(sql, &[TextParam::text(&table.name)]).await?;
-        link.end("COMMIT").await?;
+        let connection = self.pool.take(false).await?;
+        connection.begin().await?;
+        let found = connection.query_once(sql, &[TextParam::text(&table.name)]).await?;
+        connection.end("COMMIT").await?;
         let schema = found.first().map(|row| row.get(0));
         Ok(TableName { schema: schema.or_else(|| self.default_schema().cloned()), ..table })
     }
 
     /// Returns the schema of the operators that compare a column with text: the schema of `citext` if the column has
     /// this extension type, else the schema of the built-in operators.
-    async fn operators_of(&self, table: &TableName, column: &str) -> Result<String, PoolError> {
+    async fn operators_of(&self, table: &TableName, column: &str) -> Result<String, BoxError> {
         let sql = "SELECT n.nspname FROM pg_catalog.pg_attribute AS a \
                    JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid \
                    JOIN pg_catalog.pg_namespace AS s ON s.oid = c.relnamespace \

@@ -5,32 +5,24 @@ use std::sync::Arc;
 
 use mesh_backend::Contents;
 use mesh_backend::accounts::Accounts;
-use mesh_backend::api_keys::ApiKeys;
-use mesh_backend::audit::AuditTable;
 use mesh_backend::backend::{Backend, Examining, Opening, StateStores};
+use mesh_backend::own_table::OwnTable;
+use mesh_backend::probe::refused_writes;
+use mesh_backend::transaction::End;
 use mesh_integrity::UsersTable;
 use mesh_plan::backend::Usage;
 use mesh_plan::{BoxFuture, Changes, Mutator, Plan, Resolver};
 use mesh_schema::{Schema, TableName};
 
-use crate::accounts::{self, api_keys};
+use crate::accounts;
 use crate::catalog::indexes;
 use crate::changes::{self, triggers};
 use crate::database::Database;
 use crate::error::{BoxError, OpenError};
 use crate::pool::PoolError;
-use crate::write::{audit, probe};
+use crate::tables::DIALECT;
+use crate::write::Writer;
 use crate::{read, sql, state};
-
-impl Database {
-    /// Adds the name of the database to the error of some work.
-    fn opening<'a, T>(
-        &'a self,
-        work: impl Future<Output = Result<T, BoxError>> + Send + 'a,
-    ) -> Opening<'a, T> {
-        Box::pin(async move { work.await.map_err(|error| self.open_error(error)) })
-    }
-}
 
 impl Backend for Database {
     fn contents<'a>(&'a self, times: &'a [(String, String)]) -> Opening<'a, Contents> {
@@ -38,16 +30,20 @@ impl Backend for Database {
     }
 
     fn refused_writes<'a>(&'a self, schema: &'a Schema) -> Opening<'a, Vec<String>> {
-        self.opening(probe::refused_writes(self, schema))
+        self.opening(async move {
+            let probes = mesh_sql::write_probes(schema, &self.statements.dialect);
+            Ok(refused_writes(&mut *self.pool.take(false).await?, &probes).await?)
+        })
     }
 
     fn open_writer(&self) -> Result<Arc<dyn Mutator>, OpenError> {
         Ok(Arc::new(self.writer()))
     }
 
-    /// Rolls writes back.
+    /// Rolls writes back after all their checks, deferred constraints included. Sequences still advance.
     fn rehearsal<'a>(&'a self, _folder: &'a Path) -> Opening<'a, (Arc<dyn Resolver>, Arc<dyn Mutator>)> {
-        self.opening(async { Ok((Arc::new(self.clone()) as _, Arc::new(self.discarding_writer()) as _)) })
+        let writer = Writer::new(self.engine(), End::Discard);
+        self.opening(async { Ok((Arc::new(self.clone()) as _, Arc::new(writer) as _)) })
     }
 
     fn watch(&self, changes: Changes) -> BoxFuture<'static, ()> {
@@ -73,24 +69,25 @@ impl Backend for Database {
         self.opening(accounts::open(self, users))
     }
 
-    /// Returns the API keys of the primary, because a replica may have a key that has just been revoked.
-    fn api_keys<'a>(&'a self, table: &'a str) -> Opening<'a, ApiKeys> {
-        self.opening(api_keys::open(self, table))
-    }
-
-    fn create_api_keys_table<'a>(&'a self, table: &'a str) -> Opening<'a, ()> {
+    /// Finds a table of the primary, because a replica may have a key that has just been revoked.
+    fn own_table<'a>(&'a self, name: &'a str) -> Opening<'a, OwnTable> {
         self.opening(async move {
-            let table = sql::qualified(&TableName::parse(table)?, self.default_schema());
-            Ok(self.writes.execute(&api_keys::create_table(&table)).await?)
+            let table = self.find_table(TableName::parse(name)?).await?;
+            let (quoted, columns) = (sql::table(&table), self.columns(&table).await?);
+            let (reads, writes) = (self.pool.clone(), self.writes.clone());
+            Ok(OwnTable { name: name.to_owned(), quoted, columns, reads, writes, dialect: &DIALECT })
         })
     }
 
-    fn audit_table<'a>(&'a self, table: &'a str) -> Opening<'a, AuditTable> {
-        self.opening(audit::open(self, table))
+    fn open_error(&self, cause: BoxError) -> OpenError {
+        OpenError::new(self.pool.name(), cause)
     }
 
     fn stores(&self, queries: usize) -> Opening<'_, StateStores> {
-        self.opening(async move { Ok(StateStores::with_attempts(state::open(self, queries).await?).await?) })
+        self.opening(async move {
+            let state = state::open(self, queries).await?;
+            Ok(StateStores::new(state.clone(), Some(Arc::new(state))).await?)
+        })
     }
 
     fn ping(&self) -> Opening<'_, ()> {
@@ -131,7 +128,7 @@ impl Backend for Database {
                 let connection = self.pool.take(false).await?;
                 read::query_plan(&connection, plan, &statement).await
             };
-            read::sort_bound::check(&self.sort_bound, plan, steps).await
+            read::sort_limit::check(&self.sort_limit, plan, steps).await
         })
     }
 

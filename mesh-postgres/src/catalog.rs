@@ -9,9 +9,10 @@ mod types;
 
 use std::collections::{HashMap, HashSet};
 
+use mesh_backend::Contents;
 use mesh_backend::catalog::{sample, set_time_form, undeclared_times};
 use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeType, Table};
-use mesh_sql::postgres::{Charset, Features};
+use mesh_sql::postgres::{Charset, Postgres};
 use sea_query::PostgresQueryBuilder;
 use tokio_postgres::Error;
 
@@ -22,24 +23,24 @@ use crate::sql::{self, SYSTEM_SCHEMA, TextParam};
 /// The schema of the tables of [`State`](crate::State).
 const MESH_SCHEMA: &str = "mesh";
 
-/// Detects optional features of a database.
-pub(super) async fn features(link: &Connection, schemas: &[String]) -> Result<Features, Error> {
+/// Detects the dialect of a database: its optional features.
+pub(super) async fn dialect(connection: &Connection, schemas: &[String]) -> Result<Postgres, Error> {
     let sql = "SELECT 1 FROM pg_catalog.pg_database AS d WHERE d.datname = current_database() \
                AND d.datctype IN ('C', 'POSIX') \
                AND EXISTS (SELECT 1 FROM pg_catalog.pg_collation AS c WHERE c.collname = 'und-x-icu')";
-    let icu_folds = !link.query_once(sql, &[]).await?.is_empty();
+    let icu_folds = !connection.query_once(sql, &[]).await?.is_empty();
     // `IS JSON` exists from PostgreSQL 16 on.
     let sql = "SELECT 1 WHERE current_setting('server_version_num')::int >= 160000";
-    let is_json = !link.query_once(sql, &[]).await?.is_empty();
-    let charset = charset(link).await?;
-    Ok(Features { icu_folds, is_json, charset, default_schema: schemas.first().cloned() })
+    let is_json = !connection.query_once(sql, &[]).await?.is_empty();
+    let charset = charset(connection).await?;
+    Ok(Postgres { icu_folds, is_json, charset, default_schema: schemas.first().cloned() })
 }
 
 /// Returns the characters of the database's encoding. Encodings with several bytes for a character are taken to have all.
-async fn charset(link: &Connection) -> Result<Charset, Error> {
+async fn charset(connection: &Connection) -> Result<Charset, Error> {
     let sql = "SELECT pg_catalog.getdatabaseencoding()::text WHERE pg_catalog.getdatabaseencoding() <> 'SQL_ASCII' \
                AND pg_catalog.pg_encoding_max_length(pg_catalog.pg_char_to_encoding(pg_catalog.getdatabaseencoding())) = 1";
-    let rows = link.query_once(sql, &[]).await?;
+    let rows = connection.query_once(sql, &[]).await?;
     let Some(encoding) = rows.first().map(|row| row.get::<_, String>(0)) else {
         return Ok(Charset::default());
     };
@@ -48,7 +49,7 @@ async fn charset(link: &Connection) -> Result<Charset, Error> {
         let sql = "SELECT pg_catalog.convert_from(pg_catalog.decode($1::text, 'hex'), $2::text::name)";
         let params = [format!("{byte:02x}"), encoding.clone()].map(|text| TextParam(Some(text.into())));
         // An encoding may have no character for a byte.
-        if let Ok(rows) = link.query_once(sql, &params).await {
+        if let Ok(rows) = connection.query_once(sql, &params).await {
             chars.extend(rows.iter().flat_map(|row| row.get::<_, String>(0).chars().collect::<Vec<_>>()));
         }
     }
@@ -56,22 +57,22 @@ async fn charset(link: &Connection) -> Result<Charset, Error> {
 }
 
 /// Returns whether sessions of the account do not check foreign keys. Only a superuser could change that for a session.
-pub(super) async fn skips_constraints(link: &Connection) -> Result<bool, Error> {
+pub(super) async fn skips_constraints(connection: &Connection) -> Result<bool, Error> {
     let sql = "SELECT 1 WHERE pg_catalog.current_setting('session_replication_role') = 'replica'";
-    Ok(!link.query_once(sql, &[]).await?.is_empty())
+    Ok(!connection.query_once(sql, &[]).await?.is_empty())
 }
 
 /// Returns the existing schemas of the database's search path, except `mesh`. Unqualified names of the schema document
 /// refer to the first one; triggers of served tables resolve their names in all of them.
-pub(super) async fn search_path(link: &Connection) -> Result<Vec<String>, Error> {
-    let rows = link.query_once("SELECT pg_catalog.current_schemas(false)", &[]).await?;
+pub(super) async fn search_path(connection: &Connection) -> Result<Vec<String>, Error> {
+    let rows = connection.query_once("SELECT pg_catalog.current_schemas(false)", &[]).await?;
     let all: Vec<String> = rows.first().map(|row| row.get(0)).unwrap_or_default();
     Ok(all.into_iter().filter(|schema| schema != MESH_SCHEMA && schema != SYSTEM_SCHEMA).collect())
 }
 
 /// Returns the schemas in which other accounts may create objects: accounts except this one, the schema's owner and
 /// superusers.
-pub(super) async fn open_schemas(link: &Connection, schemas: &[String]) -> Result<Vec<String>, Error> {
+pub(super) async fn open_schemas(connection: &Connection, schemas: &[String]) -> Result<Vec<String>, Error> {
     let sql = "SELECT n.nspname FROM pg_catalog.pg_namespace AS n \
                WHERE n.nspname IN (SELECT pg_catalog.jsonb_array_elements_text($1::jsonb)) AND EXISTS ( \
                  SELECT 1 FROM pg_catalog.aclexplode(coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))) AS a \
@@ -79,32 +80,32 @@ pub(super) async fn open_schemas(link: &Connection, schemas: &[String]) -> Resul
                  WHERE a.privilege_type = 'CREATE' AND a.grantee <> n.nspowner \
                    AND r.rolsuper IS NOT TRUE AND r.rolname IS DISTINCT FROM current_user) \
                ORDER BY n.nspname";
-    Ok(link.query_once(sql, &[list(schemas)]).await?.iter().map(|row| row.get(0)).collect())
+    Ok(connection.query_once(sql, &[list(schemas)]).await?.iter().map(|row| row.get(0)).collect())
 }
 
 /// Reads the tables of the given schemas, or of the default schema if none are given, and returns them with notes for
 /// the log. `times` names tables and columns that hold times although their types do not show it.
 pub(super) async fn read(
-    link: &Connection,
+    connection: &Connection,
     (schemas, default): (&[String], Option<&String>),
     times: &[(String, String)],
-) -> Result<(Catalog, Vec<String>), Error> {
+) -> Result<Contents, Error> {
     let mut notes = Vec::new();
     let wanted =
         if schemas.is_empty() { default.map(std::slice::from_ref).unwrap_or_default() } else { schemas };
-    for missing in missing_schemas(link, wanted).await? {
+    for missing in missing_schemas(connection, wanted).await? {
         notes.push(format!("Schema '{missing}' does not exist, or this account may not use it"));
     }
     let namespace = |schema: String| (Some(&schema) != default).then_some(schema);
-    let objects = schema_objects(link, wanted, &namespace, &mut notes).await?;
+    let objects = schema_objects(connection, wanted, &namespace, &mut notes).await?;
     let ids: Vec<String> = objects.iter().map(|object| object.id.to_string()).collect();
     // An array of object ids.
     let ids = ["{", &ids.join(","), "}"].concat();
-    let mut columns = columns(link, &ids, &types::read(link, &ids).await?).await?;
-    let mut keys = keys(link, &ids).await?;
-    let mut foreign_keys = foreign_keys(link, &ids, &namespace).await?;
-    let mut constraints = constraints::read(link, &ids).await?;
-    let unseen = tables_with_unseen_changes(link, &ids).await?;
+    let mut columns = columns(connection, &ids, &types::read(connection, &ids).await?).await?;
+    let mut keys = keys(connection, &ids).await?;
+    let mut foreign_keys = foreign_keys(connection, &ids, &namespace).await?;
+    let mut constraints = constraints::read(connection, &ids).await?;
+    let unseen = tables_with_unseen_changes(connection, &ids).await?;
     let mut tables = Vec::with_capacity(objects.len());
     for SchemaObject { id, kind, mut table } in objects {
         table.columns = columns.remove(&id).unwrap_or_default();
@@ -133,14 +134,14 @@ pub(super) async fn read(
         table.foreign_keys.retain(|key| key.columns.iter().all(is_readable));
         tables.push(table);
     }
-    row_security(link, &ids, &mut notes).await?;
+    row_security(connection, &ids, &mut notes).await?;
     for (table, column) in undeclared_times(&mut tables, times) {
         let qualified = sql::table_ref(&sql::qualified(&table, default));
         let sql = sample::<PostgresQueryBuilder>(qualified, column, "text");
-        let rows = link.query_once(&sql, &[]).await?;
+        let rows = connection.query_once(&sql, &[]).await?;
         set_time_form(column, &table, rows.iter().map(|row| row.get(0)), &mut notes);
     }
-    Ok((Catalog { tables }, notes))
+    Ok(Contents { catalog: Catalog { tables }, notes })
 }
 
 /// Returns names as the JSON array that statements take as a parameter.
@@ -149,16 +150,16 @@ fn list(names: &[String]) -> TextParam<'static> {
 }
 
 /// Returns the schemas that do not exist or may not be used.
-async fn missing_schemas(link: &Connection, schemas: &[String]) -> Result<Vec<String>, Error> {
+async fn missing_schemas(connection: &Connection, schemas: &[String]) -> Result<Vec<String>, Error> {
     let sql = "SELECT name FROM pg_catalog.jsonb_array_elements_text($1::jsonb) AS name WHERE NOT EXISTS ( \
                  SELECT 1 FROM pg_catalog.pg_namespace AS n \
                  WHERE n.nspname = name AND pg_catalog.has_schema_privilege(n.oid, 'USAGE'))";
-    Ok(link.query_once(sql, &[list(schemas)]).await?.iter().map(|row| row.get(0)).collect())
+    Ok(connection.query_once(sql, &[list(schemas)]).await?.iter().map(|row| row.get(0)).collect())
 }
 
 /// Adds notes for tables whose row-level security the account bypasses, and for views that bypass the row-level
 /// security of the tables they read. Such views have the rights of their owner, regardless of the account.
-async fn row_security(link: &Connection, ids: &str, notes: &mut Vec<String>) -> Result<(), Error> {
+async fn row_security(connection: &Connection, ids: &str, notes: &mut Vec<String>) -> Result<(), Error> {
     let sql = "WITH RECURSIVE source AS ( \
                  SELECT c.oid AS root, c.oid, c.relkind, false AS by_owner \
                  FROM pg_catalog.pg_class AS c WHERE c.oid = ANY($1::oid[]) \
@@ -178,7 +179,7 @@ async fn row_security(link: &Connection, ids: &str, notes: &mut Vec<String>) -> 
                WHERE t.relrowsecurity \
                  AND (s.by_owner OR s.oid = s.root AND NOT pg_catalog.row_security_active(s.oid)) \
                ORDER BY 1, 2";
-    for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
+    for row in connection.query_once(sql, &[TextParam::text(ids)]).await? {
         let (kind, name): (String, String) = (row.get(0), row.get(1));
         notes.push(match kind.as_str() {
             "m" => format!("Materialized view '{name}' contains rows of tables with row-level security"),
@@ -193,7 +194,7 @@ async fn row_security(link: &Connection, ids: &str, notes: &mut Vec<String>) -> 
 
 /// Returns those of the tables and views that read foreign tables, whose rows other databases can change. A materialized view
 /// has rows of its own.
-async fn tables_with_unseen_changes(link: &Connection, ids: &str) -> Result<HashSet<u32>, Error> {
+async fn tables_with_unseen_changes(connection: &Connection, ids: &str) -> Result<HashSet<u32>, Error> {
     let sql = "WITH RECURSIVE source AS ( \
                  SELECT c.oid AS root, c.oid, c.relkind FROM pg_catalog.pg_class AS c WHERE c.oid = ANY($1::oid[]) \
                  UNION \
@@ -205,7 +206,7 @@ async fn tables_with_unseen_changes(link: &Connection, ids: &str) -> Result<Hash
                      WHERE w.ev_class = s.oid AND s.relkind = 'v') AS below \
                    JOIN pg_catalog.pg_class AS c ON c.oid = below.oid) \
                SELECT DISTINCT s.root FROM source AS s WHERE s.relkind = 'f'";
-    Ok(link.query_once(sql, &[TextParam::text(ids)]).await?.iter().map(|row| row.get(0)).collect())
+    Ok(connection.query_once(sql, &[TextParam::text(ids)]).await?.iter().map(|row| row.get(0)).collect())
 }
 
 /// A table, or a relation that is read like one, without columns and keys.
@@ -228,7 +229,7 @@ fn noun(kind: &str) -> &'static str {
 /// Returns tables, partitioned tables without their partitions, views, materialized views and foreign tables in the order
 /// of their creation, without those that belong to extensions.
 async fn schema_objects(
-    link: &Connection,
+    connection: &Connection,
     schemas: &[String],
     namespace: &impl Fn(String) -> Option<String>,
     notes: &mut Vec<String>,
@@ -242,7 +243,7 @@ async fn schema_objects(
                    AND d.deptype = 'e' AND d.classid = 'pg_catalog.pg_class'::regclass::oid) \
                ORDER BY c.oid";
     let mut objects = Vec::new();
-    for row in link.query_once(sql, &[list(schemas)]).await? {
+    for row in connection.query_once(sql, &[list(schemas)]).await? {
         let table = Table {
             schema: namespace(row.get(1)),
             name: row.get(2),
@@ -262,7 +263,7 @@ async fn schema_objects(
 
 /// Returns the columns of each table that may be read, in the order of the table.
 async fn columns(
-    link: &Connection,
+    connection: &Connection,
     ids: &str,
     types: &HashMap<u32, ColumnType>,
 ) -> Result<HashMap<u32, Vec<Column>>, Error> {
@@ -287,7 +288,7 @@ async fn columns(
                  AND NOT a.attisdropped AND pg_catalog.has_column_privilege(a.attrelid, a.attnum, 'SELECT') \
                ORDER BY a.attrelid, a.attnum";
     let mut columns: HashMap<u32, Vec<Column>> = HashMap::new();
-    for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
+    for row in connection.query_once(sql, &[TextParam::text(ids)]).await? {
         let found = types.get(&row.get::<_, u32>(2));
         let not_null: bool = row.get(3);
         let nullable = !not_null && !found.is_some_and(|found| found.never_null);
@@ -317,7 +318,7 @@ type Keys = (Vec<String>, Vec<Vec<String>>);
 
 /// Returns the unique indexes over all rows that consist of columns only, with or without a constraint: a materialized
 /// view cannot have constraints.
-async fn keys(link: &Connection, ids: &str) -> Result<HashMap<u32, Keys>, Error> {
+async fn keys(connection: &Connection, ids: &str) -> Result<HashMap<u32, Keys>, Error> {
     let sql = "SELECT i.indrelid, i.indisprimary, ARRAY( \
                    SELECT a.attname FROM pg_catalog.unnest(i.indkey::int2[]) WITH ORDINALITY AS k (number, place) \
                    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number \
@@ -326,7 +327,7 @@ async fn keys(link: &Connection, ids: &str) -> Result<HashMap<u32, Keys>, Error>
                  AND i.indisvalid AND i.indpred IS NULL AND i.indexprs IS NULL AND i.indimmediate \
                ORDER BY i.indexrelid";
     let mut keys: HashMap<u32, Keys> = HashMap::new();
-    for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
+    for row in connection.query_once(sql, &[TextParam::text(ids)]).await? {
         let (primary, unique) = keys.entry(row.get(0)).or_default();
         let columns = row.get(2);
         if row.get(1) { *primary = columns } else { unique.push(columns) }
@@ -336,7 +337,7 @@ async fn keys(link: &Connection, ids: &str) -> Result<HashMap<u32, Keys>, Error>
 
 /// Returns the foreign keys of each table in the order of their declaration.
 async fn foreign_keys(
-    link: &Connection,
+    connection: &Connection,
     ids: &str,
     namespace: &impl Fn(String) -> Option<String>,
 ) -> Result<HashMap<u32, Vec<ForeignKey>>, Error> {
@@ -353,7 +354,7 @@ async fn foreign_keys(
                JOIN pg_catalog.pg_namespace AS n ON n.oid = t.relnamespace \
                WHERE f.contype = 'f' AND f.conparentid = 0::oid AND f.conrelid = ANY($1::oid[]) ORDER BY f.oid";
     let mut keys: HashMap<u32, Vec<ForeignKey>> = HashMap::new();
-    for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
+    for row in connection.query_once(sql, &[TextParam::text(ids)]).await? {
         keys.entry(row.get(0)).or_default().push(ForeignKey {
             columns: row.get(1),
             target_schema: namespace(row.get(2)),

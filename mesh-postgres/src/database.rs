@@ -7,19 +7,21 @@ use std::time::{Duration, Instant};
 
 use mesh_backend::Contents;
 use mesh_backend::backend::Backend as _;
-use mesh_backend::sort_bound::SortBound;
-use mesh_plan::backend::{Either, MaybeReady, Trace, TracedStatement, box_in_place};
-use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver, Value};
+use mesh_backend::pool::Purpose;
+use mesh_backend::sort_limit::SortLimit;
+use mesh_backend::transaction::DEFAULT_TIMEOUT;
+use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement};
+use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver, Value};
 
 use crate::error::{BoxError, OpenError, without_password};
 use crate::other_servers::OtherServers;
+use crate::pool::Pool;
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::hosts::PRIMARY_DOWN_TIME;
 use crate::pool::role::SessionAttrs;
-use crate::pool::{Pool, PoolError, Purpose};
-use crate::read::statement_cache::StatementCache;
+use crate::read::StatementCache;
 use crate::replicas::Replicas;
-use crate::settings::{DEFAULT_TIMEOUT, Settings};
+use crate::settings::Settings;
 use crate::sql::TextParam;
 use crate::{catalog, read, sql};
 
@@ -37,7 +39,7 @@ pub struct Database {
     pub(crate) replicas: Arc<Replicas>,
     pub(crate) other_servers: Arc<OtherServers>,
     pub(crate) statements: Arc<StatementCache>,
-    pub(crate) sort_bound: Arc<SortBound>,
+    pub(crate) sort_limit: Arc<SortLimit>,
     pub(crate) schemas: Arc<[String]>,
 }
 
@@ -48,8 +50,8 @@ impl Database {
     /// The URL is invalid, or the database cannot be reached.
     pub async fn connect(url: &str, settings: &Settings) -> Result<Self, OpenError> {
         let connecting = async {
-            let mut target = ConnectUrl::parse(url)?;
-            let first = Pool::new(target.clone(), settings, Purpose::Read);
+            let mut primary = ConnectUrl::parse(url)?;
+            let first = Pool::new(primary.clone(), settings, Purpose::Read);
             let connection = first.take(false).await?;
             if catalog::skips_constraints(&connection).await? {
                 return Err("the setting session_replication_role of this account or database is 'replica', so foreign keys and \
@@ -57,7 +59,7 @@ impl Database {
                     .into());
             }
             let schemas = catalog::search_path(&connection).await?;
-            let features = catalog::features(&connection, &schemas).await?;
+            let dialect = catalog::dialect(&connection, &schemas).await?;
             for schema in catalog::open_schemas(&connection, &schemas).await? {
                 tracing::warn!(
                     "other accounts may create objects in the schema '{schema}', which is in the search path: functions and \
@@ -66,27 +68,25 @@ impl Database {
                     sql::identifier(&schema)
                 );
             }
-            target.schemas = Some(schemas);
-            let target = target;
-            let pool = Pool::new(target.clone(), settings, Purpose::Read);
+            primary.schemas = Some(schemas);
             let parse = |url: &String| {
                 let mut other = ConnectUrl::parse(url)?;
-                other.schemas.clone_from(&target.schemas);
+                other.schemas.clone_from(&primary.schemas);
                 Ok::<_, BoxError>(other)
             };
-            let open = |target| Arc::new(Pool::new(target, settings, Purpose::Read));
+            let open = |url| Arc::new(Pool::new(url, settings, Purpose::Read));
             let mut replicas = Vec::new();
             for url in &settings.replicas {
                 let url = parse(url)?;
                 // Each host is a separate replica, because each has its own position in the log.
                 replicas.extend(url.split(url.hosts.attrs).into_iter().map(open));
             }
-            let spares = match target.hosts.attrs.is_primary() && target.hosts.count() > 1 {
-                true => target.split(SessionAttrs::Any).into_iter().map(open).collect(),
+            let spares = match primary.hosts.attrs.is_primary() && primary.hosts.count() > 1 {
+                true => primary.split(SessionAttrs::Any).into_iter().map(open).collect(),
                 false => Vec::new(),
             };
             let replicas = Arc::new(Replicas::new(replicas, spares, settings.lag));
-            let pool = Arc::new(pool);
+            let pool = open(primary.clone());
             let listening = match &settings.listen_url {
                 Some(url) => {
                     let settings = Settings { pooler: false, ..settings.clone() };
@@ -95,13 +95,13 @@ impl Database {
                 None => Arc::clone(&pool),
             };
             Ok(Self {
-                writes: Arc::new(Pool::new(target.clone(), settings, Purpose::Write)),
+                writes: Arc::new(Pool::new(primary.clone(), settings, Purpose::Write)),
                 other_servers: Arc::new(OtherServers::new(Arc::clone(&listening), Arc::clone(&replicas))),
                 listening,
                 pool,
                 replicas,
-                statements: Arc::new(StatementCache::new(features)),
-                sort_bound: Arc::default(),
+                statements: Arc::new(StatementCache::new(dialect)),
+                sort_limit: Arc::default(),
                 schemas: settings.schemas.clone().into(),
             })
         };
@@ -110,12 +110,7 @@ impl Database {
 
     /// Returns the schema of unqualified tables.
     pub(crate) fn default_schema(&self) -> Option<&String> {
-        self.statements.features.default_schema.as_ref()
-    }
-
-    /// Converts the cause of a failure to an error of this database.
-    pub(crate) fn open_error(&self, cause: impl Into<BoxError>) -> OpenError {
-        OpenError::new(self.pool.name(), cause)
+        self.statements.dialect.default_schema.as_ref()
     }
 
     /// Reads the catalog. `times` names tables and columns that hold times although their types do not show it
@@ -129,17 +124,17 @@ impl Database {
             // One transaction gives a consistent snapshot and, behind a pooler, a single connection.
             connection.begin().await?;
             let schemas = (&*self.schemas, self.default_schema());
-            let (catalog, notes) = catalog::read(&connection, schemas, times).await?;
+            let contents = catalog::read(&connection, schemas, times).await?;
             connection.end("COMMIT").await?;
-            Ok(Contents { catalog, notes })
+            Ok(contents)
         };
-        reading.await.map_err(|error: PoolError| self.open_error(error))
+        reading.await.map_err(|error: BoxError| self.open_error(error))
     }
 
     async fn read(&self, plan: &Plan, context: &Context) -> Result<Answer, ResolveError> {
         let start = Instant::now();
         let deadline = context.deadline.unwrap_or(start + DEFAULT_TIMEOUT);
-        let plan = &*self.statements.features.charset.known_plan(plan);
+        let plan = &*self.statements.dialect.charset.known_plan(plan);
         // The future is pinned, so that it is not moved into the timeout.
         let reading = pin!(async {
             if plan.related_sort_rows().is_some() {
@@ -228,8 +223,10 @@ impl Database {
         if !trace.wants_query_plans() {
             return traced;
         }
-        let steps = self.query_plan(plan).await.unwrap_or_default().pop().map(|(_, steps)| steps);
-        traced.with_query_plan(steps.unwrap_or_default())
+        match self.query_plan(plan).await {
+            Ok(statements) => traced.with_query_plan(statements.into_iter().flat_map(|(_, steps)| steps)),
+            Err(error) => traced.with_query_plan([format!("no query plan: {error}")]),
+        }
     }
 }
 
@@ -239,7 +236,7 @@ impl Resolver for Database {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        Either::Right(box_in_place(|| self.read(plan, context)))
+        Either::Right(Box::pin(self.read(plan, context)))
     }
 
     fn export<'a>(
@@ -254,8 +251,8 @@ impl Resolver for Database {
                 if plan.related_sort_rows().is_some() {
                     self.check_sorts(plan).await?;
                 }
-                let features = &self.statements.features;
-                read::export::run(&self.pool, &features.charset.known_plan(plan), features, deadline, export)
+                let dialect = &self.statements.dialect;
+                read::export::run(&self.pool, &dialect.charset.known_plan(plan), dialect, deadline, export)
                     .await
             };
             let exporting = tokio::time::timeout_at(deadline.into(), exporting);

@@ -1,45 +1,20 @@
 //! Reads: one statement per plan, whose rows are split by level and shaped.
 
 pub(crate) mod export;
-pub(crate) mod sort_bound;
-pub(crate) mod statement_cache;
+pub(crate) mod sort_limit;
 
 use mesh_backend::pool::RowBudget;
-use mesh_backend::rows::has_sums;
 use mesh_plan::{JsonBody, Plan, ResolveError};
-use mesh_sql::postgres::{self, ReadStatement};
+use mesh_sql::postgres::{Postgres, ReadStatement};
 use tokio_postgres::Row;
-use tokio_postgres::error::SqlState;
 
-use self::statement_cache::StatementCache;
 use crate::cells::{LevelRows, NodeRowSource};
 use crate::pool::connection::Connection;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
 
-impl From<PoolError> for ResolveError {
-    fn from(error: PoolError) -> Self {
-        if error.is_unreachable() {
-            tracing::warn!("the database cannot be reached: {error}");
-            return Self::Busy;
-        }
-        let cause = match &error {
-            PoolError::Failed(cause) => cause,
-            PoolError::Exceeded(exceeded) => return (*exceeded).into(),
-            _ => return Self::Busy,
-        };
-        match cause.code() {
-            Some(&SqlState::QUERY_CANCELED) => Self::TimedOut,
-            // A statement that has lost against a concurrent transaction may succeed later.
-            Some(
-                &SqlState::TOO_MANY_CONNECTIONS
-                | &SqlState::T_R_SERIALIZATION_FAILURE
-                | &SqlState::T_R_DEADLOCK_DETECTED,
-            ) => Self::Busy,
-            _ => Self::new(error),
-        }
-    }
-}
+/// The statements of recent plans.
+pub(crate) type StatementCache = mesh_backend::statement_cache::StatementCache<Postgres>;
 
 /// Reads a plan with one statement, so all rows belong to one snapshot.
 ///
@@ -52,7 +27,12 @@ pub(crate) async fn run(
 ) -> Result<Result<JsonBody, ResolveError>, PoolError> {
     let read = &*statements.of_plan(plan);
     let budget = RowBudget::of_plan(plan);
-    match pool.read(&read.statement.sql, &params(plan, read), budget).await {
+    let (sql, params) = (&read.statement.sql, params(plan, read));
+    let rows = match pool.batches.read(sql, read.batch.as_ref(), &params, budget).await {
+        Some(rows) => Ok(rows),
+        None => pool.read(sql, &params, budget).await,
+    };
+    match rows {
         Err(error) if error.is_unreachable() => Err(error),
         rows => Ok(shape(plan, read, rows)),
     }
@@ -68,30 +48,17 @@ fn shape(
     statement: &ReadStatement,
     rows: Result<Vec<Row>, PoolError>,
 ) -> Result<JsonBody, ResolveError> {
-    let fetched = LevelRows::new(rows.map_err(|error| failed(error, plan))?, statement.levels);
+    let fetched = LevelRows::new(rows.map_err(|error| error.of_read(plan))?, statement.levels);
     plan.shape(&mut NodeRowSource::new(&fetched, &statement.layout, plan.node()), 0)
-}
-
-/// Converts the error of a plan's statement.
-pub(crate) fn failed(error: PoolError, plan: &Plan) -> ResolveError {
-    match &error {
-        // If the statement has sums, a number out of range is a sum.
-        PoolError::Failed(cause)
-            if cause.code() == Some(&SqlState::NUMERIC_VALUE_OUT_OF_RANGE) && has_sums(plan) =>
-        {
-            ResolveError::SumOverflow
-        }
-        _ => error.into(),
-    }
 }
 
 /// Returns the query plan of a plan's statement, one line for each step.
 pub(crate) async fn query_plan(
-    link: &Connection,
+    connection: &Connection,
     plan: &Plan,
     statement: &ReadStatement,
 ) -> Result<Vec<String>, PoolError> {
-    let sql = postgres::explain(&statement.statement);
-    let rows = link.query_once(&sql, &params(plan, statement)).await?;
+    let sql = format!("EXPLAIN {}", statement.statement.sql);
+    let rows = connection.query_once(&sql, &params(plan, statement)).await.map_err(PoolError::Failed)?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }

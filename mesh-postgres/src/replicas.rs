@@ -277,10 +277,10 @@ async fn poll(connection: &mut Option<Connection>, pool: &Pool) -> Result<Role, 
     let polling = async {
         let open = match open {
             Some(open) => open,
-            None => pool.connect().await?,
+            None => pool.connect_listener().await?.0,
         };
-        let role = open.role("").await?;
-        Ok::<_, PoolError>((open, role))
+        let role = open.role("").await.map_err(PoolError::Failed)?;
+        Ok((open, role))
     };
     let polled = tokio::time::timeout(POLL_TIMEOUT, polling).await;
     let (open, role) = polled.map_err(|_| PoolError::TimedOut)??;

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-/// The time limit for reads and writes without a deadline.
-pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+use mesh_backend::transaction::DEFAULT_TIMEOUT;
 
 /// Settings of the connections to a database.
 #[derive(Clone, Debug, PartialEq, Eq)]

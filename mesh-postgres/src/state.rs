@@ -95,8 +95,8 @@ FROM mesh.attempt WHERE key = $1::bytea",
 /// earlier version are migrated; earlier servers of the same major version can still use them. At most `queries`
 /// persisted queries are kept, with texts of at most 32 MiB; the oldest are deleted.
 pub(crate) async fn open(database: &Database, queries: usize) -> Result<State, BoxError> {
-    let link = database.writes.take(false).await?;
-    layout::migrate(&link).await?;
-    drop(link);
-    Ok(State::open(database.writable_tables(), database.tables(), &STATEMENTS, queries).await?)
+    let connection = database.writes.take(false).await?;
+    layout::migrate(&connection).await?;
+    drop(connection);
+    Ok(State::open(database.writes.clone(), database.pool.clone(), &STATEMENTS, queries).await?)
 }

@@ -1,40 +1,41 @@
 //! Statements on tables that Mesh uses itself, on the primary.
 
-use std::sync::Arc;
-
+use mesh_backend::own_table::{ApiKeyDialect, ColumnTypes, TableDialect};
 use mesh_backend::pool::RowBudget;
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::tables::{Cells, TableError, Tables};
-use mesh_backend::transaction::{Failure, Ran, Retry};
+use mesh_backend::transaction::{Failure, Ran};
 use mesh_plan::{BoxFuture, Value};
 use mesh_sql::postgres;
 use tokio_postgres::Row;
 
 use crate::cells::BinaryCells;
-use crate::database::Database;
 use crate::pool::{Pool, PoolError};
 use crate::sql::TextParam;
-use crate::write::retry;
 
-/// The tables of the primary.
-pub(crate) struct PrimaryTables {
-    reads: Arc<Pool>,
-    writes: Arc<Pool>,
-}
-
-impl Database {
-    pub(crate) fn tables(&self) -> PrimaryTables {
-        PrimaryTables { reads: Arc::clone(&self.pool), writes: Arc::clone(&self.writes) }
-    }
-
-    /// Returns the tables for idempotent statements that write.
-    pub(crate) fn writable_tables(&self) -> PrimaryTables {
-        PrimaryTables { reads: Arc::clone(&self.writes), writes: Arc::clone(&self.writes) }
-    }
-}
+/// The SQL for tables that Mesh uses itself.
+pub(crate) const DIALECT: TableDialect = TableDialect {
+    is_same: |column, name| column == name,
+    api_keys: ApiKeyDialect {
+        types: Some(ColumnTypes {
+            texts: &["text", "varchar", "bpchar"],
+            bytes: &["bytea"],
+            times: &["timestamptz", "timestamp", "date"],
+            hash: "text or bytea",
+            expires: "timestamptz, timestamp or date",
+        }),
+        new_types: ["text", "timestamptz"],
+        // A date is the start of its day in UTC.
+        selected: "hash, CAST(owner AS text), CAST(role AS text), CAST(EXTRACT(EPOCH FROM expires) AS double precision)",
+        equals: "OPERATOR(pg_catalog.=)",
+        params: ["$1", "$2", "$3", "$4"],
+    },
+    audit_types: ["timestamptz", "text", "jsonb"],
+    audit_params: ["$1::timestamptz", "$2", "$3::jsonb"],
+};
 
 /// Runs statements within their time limit, which the database cannot enforce on a lost connection.
-impl Tables for PrimaryTables {
+impl Tables for Pool {
     fn read<'a>(
         &'a self,
         sql: &'a str,
@@ -43,11 +44,11 @@ impl Tables for PrimaryTables {
         Box::pin(async move {
             let params = texts(params);
             let run = tokio::time::timeout(
-                self.reads.statement_timeout(),
-                self.reads.read(sql, &params, RowBudget::UNLIMITED),
+                self.statement_timeout(),
+                Self::read(self, sql, &params, RowBudget::UNLIMITED),
             )
             .await;
-            let rows = run.unwrap_or(Err(PoolError::TimedOut)).map_err(table_error)?;
+            let rows = run.unwrap_or(Err(PoolError::TimedOut))?;
             Ok(rows.iter().map(BinaryCells::values).collect())
         })
     }
@@ -61,21 +62,19 @@ impl Tables for PrimaryTables {
             let running = async {
                 let statements: Vec<_> =
                     statements.iter().map(|(sql, params)| (*sql, texts(params))).collect();
-                let link = self.writes.take(fresh).await?;
-                let (all, error) = link.query_all(link.begin(), &statements).await;
+                let connection = self.take(fresh).await?;
+                let (all, error) = connection.query_all(connection.begin(), &statements).await;
                 if let Some(error) = error {
                     // If this fails, the connection is closed with its transaction.
-                    let _ = link.end("ROLLBACK").await;
+                    let _ = connection.end("ROLLBACK").await;
                     return Err(PoolError::Failed(error));
                 }
-                link.end("COMMIT").await?;
+                connection.end("COMMIT").await.map_err(PoolError::Failed)?;
                 Ok(all)
             };
-            let ran = tokio::time::timeout(self.writes.statement_timeout(), running).await;
-            let all = ran.unwrap_or(Err(PoolError::TimedOut)).map_err(|error| {
-                let retry = if let PoolError::Failed(error) = &error { retry(error) } else { Retry::Never };
-                retry.failure(table_error(error))
-            })?;
+            let ran = tokio::time::timeout(self.statement_timeout(), running).await;
+            let all = ran.unwrap_or(Err(PoolError::TimedOut));
+            let all = all.map_err(|error| error.failure(TableError::from))?;
             let ran = |rows: &Vec<Row>| Ran {
                 rows: rows.iter().map(BinaryCells::values).collect(),
                 count: rows.len() as u64,
@@ -87,11 +86,4 @@ impl Tables for PrimaryTables {
 
 fn texts(params: &[Value]) -> Vec<TextParam<'static>> {
     params.iter().map(|param| TextParam(postgres::text(param).map(Into::into))).collect()
-}
-
-fn table_error(error: PoolError) -> TableError {
-    match matches!(error, PoolError::Exhausted) || error.is_unreachable() {
-        true => TableError::Unavailable(error.into()),
-        false => TableError::Failed(error.into()),
-    }
 }

@@ -16,6 +16,7 @@ mod tests;
 
 pub use error::SyntaxError;
 pub use limits::Limits;
+pub use named_enum::UnknownName;
 pub use params::{ParamValue, ParamValues};
 pub use parse::{Format, parse};
 pub use print::{NotQl, NotQlReason, print_json, print_ql};

@@ -133,7 +133,7 @@ impl NativeType {
 
     /// Returns the type of a column that holds values in several forms ([`TimeForm::Mixed`]), for fields of type `ty`.
     pub(crate) fn mixed(ty: Option<FieldType>) -> Self {
-        let name = ty.map_or(Self::ANY, FieldType::name);
+        let name = ty.map_or(Self::ANY, FieldType::as_str);
         Self {
             name: name.to_owned(),
             kind: NativeKind::BuiltIn,

@@ -32,3 +32,4 @@ pub use model::{
     FieldWrites, KeyColumn, KeyReference, Link, Member, Piece, Relation, RelationId, Schema, TableName,
     Upload,
 };
+pub use serialize::UnknownName;

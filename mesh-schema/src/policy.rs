@@ -11,12 +11,13 @@
 mod restrict;
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
 use crate::serialize::is_default;
-use crate::{Entries, Writable};
+use crate::{Entries, UnknownName, Writable};
 pub use restrict::Restriction;
 
 /// The role name for all roles that are not listed, and for requests without a session.
@@ -232,15 +233,22 @@ impl SessionValue {
     pub fn claim(name: impl Into<Arc<str>>) -> Self {
         Self::Claim(name.into())
     }
+}
 
-    /// Returns the value with that name in schema documents.
-    pub fn parse(name: &str) -> Option<Self> {
+/// Parses the name in schema documents.
+impl FromStr for SessionValue {
+    type Err = UnknownName;
+
+    fn from_str(name: &str) -> Result<Self, UnknownName> {
         match name {
-            "userId" => Some(Self::UserId),
-            "role" => Some(Self::Role),
-            "tenant" => Some(Self::Tenant),
-            "session" => Some(Self::Session),
-            name => name.strip_prefix("claim.").filter(|name| !name.is_empty()).map(Self::claim),
+            "userId" => Ok(Self::UserId),
+            "role" => Ok(Self::Role),
+            "tenant" => Ok(Self::Tenant),
+            "session" => Ok(Self::Session),
+            name => {
+                let claim = name.strip_prefix("claim.").filter(|name| !name.is_empty());
+                claim.map(Self::claim).ok_or(UnknownName { known: &Self::NAMES })
+            }
         }
     }
 }

@@ -1,4 +1,14 @@
-//! Helpers for serialization: enums whose variants have names, and omission of defaults.
+//! Serialization of enums whose variants have names, and omission of defaults.
+
+use thiserror::Error;
+
+/// The error of a text that names no variant of an enum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("expected one of {}", .known.join(", "))]
+pub struct UnknownName {
+    /// The names of all variants.
+    pub known: &'static [&'static str],
+}
 
 /// Defines a public enum, its list of variants, and the conversions to and from their names.
 macro_rules! named_enum {
@@ -19,22 +29,32 @@ macro_rules! named_enum {
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
 
             /// Returns the name in schema documents.
-            pub fn name(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)+
                     $($(Self::$other => $other_name,)+)?
                 }
             }
+        }
 
-            /// Returns the variant with that name.
-            pub fn parse(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|variant| variant.name() == name)
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = $crate::UnknownName;
+
+            fn from_str(name: &str) -> Result<Self, Self::Err> {
+                let found = Self::ALL.into_iter().find(|variant| variant.as_str() == name);
+                found.ok_or($crate::UnknownName { known: &[$($name),+] })
             }
         }
 
         impl serde::Serialize for $type {
             fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.name())
+                serializer.serialize_str(self.as_str())
             }
         }
     };

@@ -1,19 +1,17 @@
 //! A blog with its own write routes: `cargo run -p mesh-server --example blog`.
 //!
-//! Reads are served by Mesh. The routes below decide who may write what, and set the fields that clients must not choose. The
-//! page at `/` shows posts as they change. Log in as `ada` (admin), `bo` or `cy` (authors) or `gil` (guest) with the password
+//! Reads are served by Mesh. The routes below, of axum, decide who may write what, and set the fields that clients must not
+//! choose. The page at `/` shows posts as they change. Log in as `ada` (admin), `bo` or `cy` (authors) or `gil` (guest) with the password
 //! `blog`.
 
 use std::error::Error;
 use std::net::SocketAddr;
-use std::path::Path;
 
 use axum::Router;
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::{ConnectInfo, Path, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::{Html, Response};
-use axum::routing::get;
-use http::Method;
+use axum::routing::{self, get, patch, post};
 use mesh_server::mesh_integrity::{
     Authenticator, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret,
 };
@@ -40,7 +38,7 @@ impl Authenticator for Accounts {
             let text =
                 |field| sent.get(field).and_then(|it| it.as_str()).ok_or(LoginError::Missing { field });
             let (login, password) = (text("login")?, text("password")?);
-            // A real application stores hashes, for example with `mesh_server::accounts`.
+            // A real application stores hashes, for example with `mesh_integrity::passwords`.
             let known = ACCOUNTS.iter().find(|(own, ..)| *own == login && password == "blog");
             let (_, user, role) = known.ok_or(LoginError::Wrong)?;
             Ok(Identity::new(*user).with_role(*role))
@@ -74,13 +72,11 @@ async fn create_post(call: Call) -> Result<Reply, WireError> {
 }
 
 /// `PATCH {base}/post/:id`
-async fn change_post(call: Call) -> Result<Reply, WireError> {
-    let id = call.param("id");
-    check_owner(&call, "post", "authorId").await?;
+async fn change_post(call: Call, id: String) -> Result<Reply, WireError> {
+    check_owner(&call, "post", &id, "authorId").await?;
     let fields = call.fields()?;
-    let request =
-        WriteRequest::new(WriteTarget::Update { entity: "post", id: id.into() }).with_fields(&fields);
-    Ok(call.write(request).await?.into())
+    let target = WriteTarget::Update { entity: "post", id: id.as_str().into() };
+    Ok(call.write(WriteRequest::new(target).with_fields(&fields)).await?.into())
 }
 
 /// `POST {base}/comment`: users comment on posts that they can see.
@@ -97,26 +93,15 @@ async fn create_comment(call: Call) -> Result<Reply, WireError> {
     Ok(call.created(written))
 }
 
-/// `DELETE {base}/post/:id`
-async fn delete_post(call: Call) -> Result<Reply, WireError> {
-    check_owner(&call, "post", "authorId").await?;
-    delete(&call, "post").await
-}
-
-/// `DELETE {base}/comment/:id`
-async fn delete_comment(call: Call) -> Result<Reply, WireError> {
-    check_owner(&call, "comment", "userId").await?;
-    delete(&call, "comment").await
-}
-
-async fn delete(call: &Call, entity: &str) -> Result<Reply, WireError> {
-    let target = WriteTarget::Delete { entity, id: call.param("id").into() };
+/// `DELETE {base}/post/:id` and `DELETE {base}/comment/:id`
+async fn delete(call: Call, entity: &str, id: String, owner: &str) -> Result<Reply, WireError> {
+    check_owner(&call, entity, &id, owner).await?;
+    let target = WriteTarget::Delete { entity, id: id.as_str().into() };
     Ok(call.write(WriteRequest::new(target)).await?.into())
 }
 
 /// Refuses changes by others than the owner and admins.
-async fn check_owner(call: &Call, entity: &str, field: &str) -> Result<(), WireError> {
-    let id = call.param("id");
+async fn check_owner(call: &Call, entity: &str, id: &str, field: &str) -> Result<(), WireError> {
     let record = read(call, entity, id, field).await?;
     let principal = call.principal().map(|principal| principal.user.as_str());
     match record.get(field).map(ToString::to_string) {
@@ -150,7 +135,7 @@ fn forbidden(message: &'static str) -> WireError {
     WireError::integrity(Code::Forbidden, message)
 }
 
-fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
+fn blog(file: &std::path::Path) -> Result<App, Box<dyn Error>> {
     rusqlite::Connection::open(file)?.execute_batch(include_str!("blog/seed.sql"))?;
     let sqlite = Database::open(file)?;
     let document = Document::parse(include_str!("blog/schema.json"))?;
@@ -168,13 +153,32 @@ fn blog(file: &Path) -> Result<App, Box<dyn Error>> {
     let app = App::builder(mesh)
         .integrity(Integrity::new(Gate::new(Keys::new(&secret)), Accounts))
         .events(Events::new())
-        .route(Method::POST, "post", create_post)
-        .route(Method::PATCH, "post/:id", change_post)
-        .route(Method::DELETE, "post/:id", delete_post)
-        .route(Method::POST, "comment", create_comment)
-        .route(Method::DELETE, "comment/:id", delete_comment)
         .build()?;
     Ok(app)
+}
+
+/// The routes of the blog. Mesh answers the other paths, and the other methods of the same paths.
+fn router(app: App) -> Router {
+    let mesh = app.clone().into_service();
+    let posts = async |State(app): State<App>, request: Request| app.answer(request, create_post).await;
+    let comments = async |State(app): State<App>, request: Request| app.answer(request, create_comment).await;
+    let changed = async |State(app): State<App>, Path(id): Path<String>, request: Request| {
+        app.answer(request, |call| change_post(call, id)).await
+    };
+    let post_deleted = async |State(app): State<App>, Path(id): Path<String>, request: Request| {
+        app.answer(request, |call| delete(call, "post", id, "authorId")).await
+    };
+    let comment_deleted = async |State(app): State<App>, Path(id): Path<String>, request: Request| {
+        app.answer(request, |call| delete(call, "comment", id, "userId")).await
+    };
+    Router::new()
+        .route("/", get(async || Html(PAGE)))
+        .route("/mesh/post", post(posts).fallback_service(mesh.clone()))
+        .route("/mesh/post/{id}", patch(changed).delete(post_deleted).fallback_service(mesh.clone()))
+        .route("/mesh/comment", post(comments).fallback_service(mesh.clone()))
+        .route("/mesh/comment/{id}", routing::delete(comment_deleted).fallback_service(mesh.clone()))
+        .fallback_service(mesh)
+        .with_state(app)
 }
 
 /// Passes the client's address on, for limits of failed logins.
@@ -191,10 +195,7 @@ async fn with_address(
 async fn main() -> Result<(), Box<dyn Error>> {
     let file = std::env::temp_dir().join(format!("mesh-blog-{}.db", std::process::id()));
     let _ = std::fs::remove_file(&file);
-    let router = Router::new()
-        .route("/", get(async || Html(PAGE)))
-        .fallback_service(blog(&file)?.into_service())
-        .layer(middleware::from_fn(with_address));
+    let router = router(blog(&file)?).layer(middleware::from_fn(with_address));
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
     let listener = TcpListener::bind(address).await?;
     eprintln!("listening on http://{}", listener.local_addr()?);

@@ -23,7 +23,7 @@ impl Authenticator for Rooms {
             let text =
                 |field| sent.get(field).and_then(|it| it.as_str()).ok_or(LoginError::Missing { field });
             let (room, code) = (text("room")?, text("code")?);
-            // A real application stores hashes; see `mesh_server::accounts` for logins with passwords.
+            // A real application stores hashes; see `mesh_integrity::passwords` for logins with passwords.
             let known = CODES.iter().find(|(_, own, _)| *own == room);
             let (guest, ..) = known.filter(|(_, _, own)| *own == code).ok_or(LoginError::Wrong)?;
             let mut identity = Identity::new(guest.to_string()).with_role("guest").with_tenant(room);

@@ -1,4 +1,4 @@
-//! The HTTP client for key sets and purges. It does not follow redirects.
+//! The HTTP client for key sets, purges and traces. It does not follow redirects.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -41,26 +41,50 @@ where
                 faults.push("there are no trusted certificates".to_owned());
             }
         }
+        Self::with_roots(roots, faults.join("; "))
+    }
+
+    /// Creates a client that trusts these certificates.
+    pub(crate) fn with_roots(roots: RootCertStore, faults: String) -> Result<Self, BoxError> {
         let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
             .with_no_client_auth();
         let connector =
             HttpsConnectorBuilder::new().with_tls_config(config).https_or_http().enable_http1().build();
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector), faults: faults.join("; ") })
+        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector), faults })
     }
 
     /// Sends a request.
     pub(crate) async fn send(&self, request: Request<B>) -> Result<Response<Incoming>, BoxError> {
-        self.client.request(request).await.map_err(|error| match self.faults.as_str() {
-            "" => BoxError::from(error),
-            faults => format!("{}; {faults}", with_causes(&error)).into(),
+        self.client.request(request).await.map_err(|error| {
+            let error = with_causes(&error);
+            let faults = match self.faults.as_str() {
+                "" if error.contains("invalid peer certificate") => {
+                    "its authority is none of the system's, or none in the file that SSL_CERT_FILE names"
+                }
+                "" => return error.into(),
+                faults => faults,
+            };
+            format!("{error}; {faults}").into()
         })
     }
 }
 
+/// Parses a URL that requests can be sent to: `http` or `https`, with a host and without credentials.
+pub(crate) fn parse_url(text: &str) -> Option<Uri> {
+    let uri: Uri = text.trim().parse().ok()?;
+    let has_host = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+    (has_host && matches!(uri.scheme_str(), Some("http" | "https"))).then_some(uri)
+}
+
+/// Returns whether requests to a URL go over a network without encryption, so that others could read them.
+pub(crate) fn is_unencrypted(uri: &Uri) -> bool {
+    uri.scheme_str() == Some("http") && !uri.host().is_some_and(is_loopback)
+}
+
 /// Whether a host of a URL is this machine.
-pub(crate) fn is_loopback(host: &str) -> bool {
+fn is_loopback(host: &str) -> bool {
     let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
     host == "localhost" || address.is_some_and(|address| address.is_loopback())
 }

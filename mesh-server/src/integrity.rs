@@ -1,18 +1,22 @@
 //! Signed requests: the gate, its cache of opened tokens, and the authenticator of logins.
 
-#[cfg(feature = "accounts")]
-pub mod accounts;
 pub(crate) mod login_attempts;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use mesh_integrity::{AttemptStore, Authenticator, Gate, IntegrityError, OpenedToken};
-use mesh_plan::Principal;
+use mesh_integrity::{
+    AttemptStore, Authenticator, BoxFuture, Credentials, Gate, Identity, IntegrityError, IssuedSession,
+    LoginError,
+};
 use mesh_plan::backend::Cache;
+use mesh_wire::WireError;
+use ring::rand::{SecureRandom as _, SystemRandom};
 
-use crate::identity::principal;
-use login_attempts::Attempts;
+use crate::identity::caller::{Caller, Evidence, principal};
+use crate::identity::request_parts::RequestParts;
+use login_attempts::{Attempt, Attempts};
 
 /// The maximum number of cached tokens.
 const TOKENS: usize = 8_192;
@@ -29,14 +33,7 @@ pub struct Integrity {
     pub(crate) attempts: Arc<Attempts>,
     /// Valid tokens that `gate` has opened, by their text. A hit saves the verification of MACs. The cache belongs to
     /// this gate, because another gate may have other keys.
-    tokens: Arc<Cache<Box<[u8]>, Arc<KnownToken>>>,
-}
-
-/// An opened token and the principal of its session.
-#[derive(Debug)]
-pub(crate) struct KnownToken {
-    pub(crate) token: OpenedToken,
-    pub(crate) principal: Arc<Principal>,
+    tokens: Arc<Cache<Box<[u8]>, Caller>>,
 }
 
 impl Integrity {
@@ -54,19 +51,69 @@ impl Integrity {
     }
 
     /// Opens a token, or returns it from the cache. Does not check whether its session has ended.
-    pub(crate) fn open_token(&self, token: Option<&[u8]>) -> Result<Arc<KnownToken>, IntegrityError> {
+    pub(crate) fn open_token(&self, token: Option<&[u8]>) -> Result<Caller, IntegrityError> {
         if let Some(known) = token.and_then(|token| self.tokens.get(token)) {
             return Ok(known);
         }
         let opened = self.gate.open_token(token)?;
-        let principal = Arc::new(principal(opened.session()));
-        let known = Arc::new(KnownToken { token: opened, principal });
+        let principal = principal(opened.session());
+        let caller = Caller::new(Evidence::Token(opened), principal);
         if let Some(token) = token {
             // The text is kept three times: as the key, and decoded in the session and in the principal.
             let weight = SESSION_BYTES + 3 * token.len();
-            self.tokens.insert(token.into(), Arc::clone(&known), weight);
+            self.tokens.insert(token.into(), caller.clone(), weight);
         }
-        Ok(known)
+        Ok(caller)
+    }
+
+    /// Checks the credentials of a login, counts a failed attempt, and begins a session.
+    ///
+    /// # Errors
+    /// 401 if the credentials are wrong, 400 if they are incomplete, 429 after too many attempts, 500 or 503 if they cannot be
+    /// checked.
+    pub async fn login(
+        &self,
+        parts: RequestParts<'_>,
+        credentials: &Credentials,
+    ) -> Result<IssuedSession, WireError> {
+        self.begin_login(parts, credentials).await?.finish().await
+    }
+
+    /// Counts an attempt to log in, before its credentials are checked.
+    pub(crate) async fn begin_login<'a>(
+        &'a self,
+        parts: RequestParts<'a>,
+        credentials: &'a Credentials,
+    ) -> Result<Login<'a>, WireError> {
+        let attempt = self.attempts.begin(parts.address)?;
+        let account = match in_time(&parts, self.authenticator.account(credentials)).await {
+            Ok(account) => account,
+            Err(error) => {
+                attempt.uncount();
+                return Err(error.into());
+            }
+        };
+        let attempt = attempt.count_account(account.as_deref(), parts.head.request_id.as_str()).await?;
+        Ok(Login { integrity: self, parts, credentials, account, attempt })
+    }
+
+    /// Begins a session that ends at `end` at the latest.
+    pub(crate) fn begin_session(
+        &self,
+        parts: &RequestParts<'_>,
+        identity: &Identity,
+        end: Option<SystemTime>,
+    ) -> Result<IssuedSession, WireError> {
+        let failed = |error: &dyn fmt::Display| {
+            tracing::error!(request = %parts.head.request_id, "cannot begin a session: {error}");
+            WireError::internal()
+        };
+        let mut fresh = [0; 16];
+        SystemRandom::new().fill(&mut fresh).map_err(|error| failed(&error))?;
+        let issued = self.gate.login_until(identity, fresh, SystemTime::now(), end);
+        let issued = issued.map_err(|error| failed(&error))?;
+        tracing::debug!(request = %parts.head.request_id, user = issued.session.user, "logged in");
+        Ok(issued)
     }
 
     /// Sets the limit of failed logins per minute for one account from one address. The limits for one account from all
@@ -85,6 +132,41 @@ impl Integrity {
     }
 }
 
+/// A login whose attempt is counted.
+pub(crate) struct Login<'a> {
+    integrity: &'a Integrity,
+    parts: RequestParts<'a>,
+    credentials: &'a Credentials,
+    /// The account that the credentials refer to.
+    pub(crate) account: Option<String>,
+    attempt: Attempt<'a>,
+}
+
+impl Login<'_> {
+    /// Checks the credentials. Only attempts with wrong ones stay counted, because only they may be guesses.
+    pub(crate) async fn finish(self) -> Result<IssuedSession, WireError> {
+        let Self { integrity, parts, credentials, attempt, .. } = self;
+        let checked = in_time(&parts, integrity.authenticator.authenticate(credentials)).await;
+        if !matches!(checked, Err(LoginError::Wrong)) {
+            attempt.uncount().await;
+        }
+        integrity.begin_session(&parts, &checked?, None)
+    }
+}
+
+/// Runs a step of a login before the deadline, and logs the cause of a failure.
+async fn in_time<T>(
+    parts: &RequestParts<'_>,
+    step: BoxFuture<'_, Result<T, LoginError>>,
+) -> Result<T, LoginError> {
+    let done = parts.before_deadline(step).await.unwrap_or(Err(LoginError::Busy));
+    done.inspect_err(|error| {
+        if let LoginError::Failed(cause) = error {
+            tracing::error!(request = %parts.head.request_id, "{error}: {cause}");
+        }
+    })
+}
+
 impl fmt::Debug for Integrity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Integrity").field("gate", &self.gate).finish_non_exhaustive()
@@ -95,7 +177,7 @@ impl fmt::Debug for Integrity {
 mod tests {
     use std::time::UNIX_EPOCH;
 
-    use mesh_integrity::{BoxFuture, Credentials, Identity, Keys, LoginError, Secret};
+    use mesh_integrity::{Keys, Secret};
 
     use super::*;
 
@@ -114,7 +196,9 @@ mod tests {
         let issue = |number: usize| {
             integrity.gate.login(&Identity::new(number.to_string()), [0; 16], UNIX_EPOCH).unwrap().token
         };
-        let user = |token: &str| integrity.open_token(Some(token.as_bytes())).unwrap().principal.user.clone();
+        let user = |token: &str| {
+            integrity.open_token(Some(token.as_bytes())).unwrap().session().unwrap().user.clone()
+        };
         let used = issue(0);
         assert_eq!(user(&used), "0");
         for number in 1..2 * TOKENS {

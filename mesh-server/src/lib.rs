@@ -28,17 +28,16 @@
 //! ```
 //!
 //! # Overview
-//! - Building: [`App::builder`] with [`Limits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures),
+//! - Building: [`App::builder`] with [`TransportLimits`], [`Rates`], [`ClientLimits`], [`Integrity`] (sessions and signatures),
 //!   [`Bearer`] (tokens of an issuer), [`Events`] (event streams), [`Uploads`], [`Admin`] ([`Health`] checks and
-//!   [`Metrics`]) and routes of the application ([`Handler`], [`Call`], [`Reply`]).
+//!   [`Metrics`]) and routes of the application ([`App::answer`], [`Call`], [`Reply`]).
 //! - Serving: [`Server`] with [`Timeouts`] and [`Workers`], or [`MeshService`]. [`Current`] replaces the application while
 //!   it is served.
 //!
 //! # Features
-//! Features are additive. `cli` and `tower` are on by default.
+//! Features are additive. All but `s3` are on by default; a program that needs few of them turns them off with
+//! `default-features = false`.
 //!
-//! - `cli`: the `mesh-server` command, with `tls`, `accounts`, `compression`, `jwks`, `mcp`, `otlp` and `purge`. Libraries
-//!   should turn it off with `default-features = false`.
 //! - `tls`: HTTPS.
 //! - `accounts`: logins with argon2id hashes.
 //! - `compression`: gzip, br and zstd.
@@ -55,7 +54,7 @@ mod app;
 mod clients;
 mod connection;
 mod events;
-#[cfg(any(feature = "jwks", feature = "purge"))]
+#[cfg(any(feature = "jwks", feature = "otlp", feature = "purge"))]
 mod https_client;
 mod identity;
 mod integrity;
@@ -76,7 +75,7 @@ pub use app::builder::AppBuilder;
 pub use app::caching::Caching;
 pub use app::current::Current;
 pub use app::exports::Exports;
-pub use app::limits::Limits;
+pub use app::limits::TransportLimits;
 pub use app::reply_future::ReplyFuture;
 pub use app::service::MeshService;
 pub use clients::ClientLimits;
@@ -85,12 +84,14 @@ pub use connection::{Server, Timeouts, Workers};
 pub use connection::{Tls, TlsError};
 pub use events::Events;
 pub use identity::api_keys::ApiKeys;
+pub use identity::authenticator::{Identified, RequestAuthenticator};
 pub use identity::bearer::Bearer;
+pub use identity::caller::Caller;
 #[cfg(feature = "jwks")]
 pub use identity::jwks::{Jwks, JwksError};
+pub use identity::request_parts::{RequestParts, request_id};
+pub use identity::signed::{Content, Signed};
 pub use integrity::Integrity;
-#[cfg(feature = "accounts")]
-pub use integrity::accounts;
 #[cfg(feature = "mcp")]
 pub use mcp::Mcp;
 pub use mesh_docs;
@@ -107,12 +108,13 @@ pub use observability::metrics::{Exposition, Metrics};
 #[cfg(feature = "otlp")]
 pub use observability::otlp;
 pub use pipeline::body::{Body, BoxError};
+pub use pipeline::query::{Queries, RequestQuery, Target};
 #[cfg(feature = "purge")]
 pub use purge::{Purge, PurgeUrl, PurgeUrlError};
 pub use rates::Rates;
 pub use rates::client_address::{ClientAddress, Proxies, ProxyError};
 pub use rates::rate::{Rate, RateError};
-pub use routes::custom::{Call, Handler, PatternError, Reply};
+pub use routes::custom::{Call, Reply};
 pub use uploads::{Upload, UploadHandler, Uploads};
 
 /// The guides with Rust code, so that doc tests compile it.

@@ -25,10 +25,9 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use http::Response;
 use http::request::Parts;
-use mesh_plan::RecordId;
 #[cfg(feature = "tls")]
 use mesh_wire::RequestHead;
-use mesh_wire::{RequestId, Route, WireError};
+use mesh_wire::{RequestId, WireError};
 use tracing::Instrument as _;
 
 use crate::App;
@@ -38,11 +37,9 @@ use crate::observability::record::RequestRecord;
 use crate::observability::report;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::routes;
-use crate::routes::collection::ReplyForm;
+use crate::routes::custom::Handler;
 use context::{RequestContext, trace_context};
 use effects::{Completed, Effects};
-use query::Target;
-use route::RouteMatch;
 
 /// Answers a request. Every failure, including a panic, becomes an error reply. If the future is dropped, a request whose
 /// effects have begun continues in a task of its own.
@@ -50,11 +47,25 @@ pub(crate) async fn handle<A>(app: A, head: Parts, peer: Option<Peer>, body: Req
 where
     A: Borrow<App> + Send + Sync + 'static,
 {
+    handle_with(app, head, peer, body, None).await
+}
+
+/// Answers a request as [`handle`] does. If `handler` is given, the request is for a route of the application.
+pub(crate) async fn handle_with<A>(
+    app: A,
+    head: Parts,
+    peer: Option<Peer>,
+    body: RequestBody,
+    handler: Option<Handler>,
+) -> Response<Body>
+where
+    A: Borrow<App> + Send + Sync + 'static,
+{
     if head.method.is_safe() {
-        return answer_and_report(&app.borrow().shared, &head, peer.as_ref(), None, body).await;
+        return answer_and_report(&app.borrow().shared, &head, peer.as_ref(), None, body, handler).await;
     }
     let request = |effects: Arc<Effects>| async move {
-        answer_and_report(&app.borrow().shared, &head, peer.as_ref(), Some(&effects), body).await
+        answer_and_report(&app.borrow().shared, &head, peer.as_ref(), Some(&effects), body, handler).await
     };
     Completed::new(request).await
 }
@@ -65,14 +76,15 @@ async fn answer_and_report(
     peer: Option<&Peer>,
     effects: Option<&Arc<Effects>>,
     body: RequestBody,
+    handler: Option<Handler>,
 ) -> Response<Body> {
     let record = RequestRecord::new(trace_context(shared, &head.headers));
     let request_id = RequestId::from_headers(&head.headers, shared.ids.request_id());
-    let cx = RequestContext::new(shared, head, (&request_id, &record), peer, effects);
+    let cx = RequestContext::new(shared, head, &request_id, &record, peer, effects);
     let mut under_way = None;
     let outcome = {
         // The future is pinned, so that it is not moved into the adapters.
-        let answering = pin!(answer(&cx, body, &mut under_way));
+        let answering = pin!(answer(&cx, head, body, handler, &mut under_way));
         let answering = AssertUnwindSafe(answering).catch_unwind().instrument(cx.span());
         match effects {
             None => answering.await,
@@ -90,7 +102,9 @@ async fn answer_and_report(
 /// Runs the stages that may refuse a request. If a proxy forwarded the request, `under_way` counts it for its client.
 async fn answer(
     cx: &RequestContext<'_>,
+    head: &Parts,
     body: RequestBody,
+    handler: Option<Handler>,
     under_way: &mut Option<CountGuard<IpAddr>>,
 ) -> Result<Response<Body>, WireError> {
     route::check_host(cx)?;
@@ -101,35 +115,12 @@ async fn answer(
     if let Some(client) = cx.forwarded_for() {
         *under_way = Some(cx.shared.clients.start_forwarded(client)?);
     }
-    let route = route::find(cx)?;
+    let route = match handler {
+        Some(handler) => route::custom(cx, handler),
+        None => route::find(cx)?,
+    };
     route::check_head(cx, &route)?;
-    match route {
-        RouteMatch::Protocol(Route::Collection { entity }) => get(cx, &entity, None).await,
-        RouteMatch::Protocol(Route::Point { entity, id }) => {
-            get(cx, &entity, Some(RecordId::Segment(id))).await
-        }
-        other => routes::dispatch(cx, other, body).await,
-    }
-}
-
-/// Answers a read by GET. The other routes pass through the same stages in [`routes`].
-async fn get(
-    cx: &RequestContext<'_>,
-    entity: &str,
-    id: Option<RecordId<'_>>,
-) -> Result<Response<Body>, WireError> {
-    let caller = authenticate::without_body(cx).await?;
-    let query = query::decode(cx).await?;
-    let params = query::params(cx)?;
-    let target = Target { entity: Some(entity), id, params: params.as_ref() };
-    let form = if id.is_none() { ReplyForm::from_request(cx) } else { ReplyForm::Page };
-    match form {
-        ReplyForm::Page => read::answer(cx, &caller, query, target).await,
-        ReplyForm::Stream(hub) => Box::pin(routes::events::open(cx, hub, &caller, query, target)).await,
-        ReplyForm::Export(exports, format) => {
-            Box::pin(routes::export::answer(cx, &caller, query, target, exports, format)).await
-        }
-    }
+    routes::dispatch(cx, head, route, body).await
 }
 
 /// Refuses a request that was sent without TLS to a port that requires it.

@@ -5,32 +5,35 @@
 pub(crate) mod admin;
 mod auth;
 mod batch;
-pub(crate) mod collection;
 pub(crate) mod custom;
 pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod export;
 mod files;
+mod get;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod posted;
 mod upload;
 pub(crate) mod write;
 
+#[cfg(feature = "tower")]
+use http::Request;
 use http::Response;
+use http::request::Parts;
 use mesh_plan::RecordId::Segment;
 use mesh_plan::WriteTarget;
-use mesh_plan::backend::box_in_place;
 use mesh_wire::{Route, WireError, response};
 
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::route::RouteMatch;
 
-/// Answers a request whose route is not a read by GET. The future of each handler is boxed separately. Without boxes,
-/// every connection would reserve space for the largest future; a shared box would have the size of the largest future.
+/// Answers a request. The future of each handler, except that of reads by GET, is boxed separately. Without boxes, every
+/// connection would reserve space for the largest future; a shared box would have the size of the largest future.
 pub(crate) async fn dispatch(
     cx: &RequestContext<'_>,
+    head: &Parts,
     route: RouteMatch<'_>,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
@@ -38,7 +41,13 @@ pub(crate) async fn dispatch(
         RouteMatch::Docs(call) => Box::pin(docs::answer(cx, call, body)).await,
         #[cfg(feature = "mcp")]
         RouteMatch::Mcp(tools) => Box::pin(mcp::answer(cx, tools, body)).await,
-        RouteMatch::Custom(route, params) => Box::pin(custom::answer(cx, route, params, body)).await,
+        RouteMatch::Custom(handler) => Box::pin(custom::answer(cx, handler, body)).await,
+        #[cfg(feature = "tower")]
+        RouteMatch::Fallback(service) => {
+            Ok(service.call(Request::from_parts(head.clone(), body.into_body())).await)
+        }
+        RouteMatch::Protocol(Route::Collection { entity }) => get::collection(cx, &entity).await,
+        RouteMatch::Protocol(Route::Point { entity, id }) => get::point(cx, &entity, Segment(id)).await,
         RouteMatch::Protocol(route) => protocol(cx, route, body).await,
     }
 }
@@ -69,7 +78,7 @@ async fn protocol(
     }
     // Routing refuses the routes of disabled profiles.
     let target = write_target(&route).ok_or_else(WireError::not_found)?;
-    box_in_place(|| write::answer(cx, target, body)).await
+    Box::pin(write::answer(cx, target, body)).await
 }
 
 /// Returns the target of a write route; `None` for other routes.

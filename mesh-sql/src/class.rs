@@ -22,7 +22,7 @@ pub enum ParamType {
 }
 
 /// A class of storage types that can be compared with the same values.
-pub trait Class: Clone + fmt::Debug + PartialEq {
+pub trait Class: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
     /// The type of the numbers of rows.
     const INTEGER: ParamType = ParamType::Inferred;
 
@@ -126,6 +126,11 @@ pub trait Class: Clone + fmt::Debug + PartialEq {
     /// Returns a value in a form that can be compared and ordered: unchanged for most types, else as text.
     fn comparable(self, expr: Expr) -> (Expr, Self) {
         if self.has_order() { (expr, self) } else { self.to_text(expr) }
+    }
+
+    /// Returns the class of values as they are stored, if different stored values compare as equal.
+    fn as_stored(&self) -> Option<Self> {
+        None
     }
 
     /// Compares two values of this class.

@@ -4,7 +4,6 @@ use mesh_schema::TableName;
 use sea_query::extension::postgres::PgFunc;
 use sea_query::{Asterisk, BinOper, Expr, ExprTrait as _, Func, IntoIden, Keyword, SelectStatement};
 
-use super::statement::Statement;
 use mesh_plan::plan::CompareOp;
 
 /// Casts an expression to the type with the SQL name `ty`.
@@ -99,12 +98,6 @@ pub(super) fn aggregate(function: impl IntoIden, value: Expr, distinct: Option<&
 /// Counts rows.
 pub(super) fn count_rows() -> Expr {
     Func::count(Expr::col(Asterisk)).into()
-}
-
-/// Returns the statement that describes how `statement` would run. sea-query's builder for it does not support statements with
-/// common table expressions.
-pub(super) fn explain<P>(command: &str, statement: &Statement<P>) -> String {
-    [command, " ", &statement.sql].concat()
 }
 
 /// Returns a MySQL date or time; NULL if it has no month or no day.

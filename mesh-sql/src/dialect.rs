@@ -7,23 +7,23 @@ use super::class::Class;
 use super::custom::cast;
 use super::operand::Operand;
 use super::param::{self, Param};
-use super::statement::Params;
-use mesh_plan::Value;
+use super::statement::{Params, ValueOrInput};
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, ColumnSource, Comparand, CompareOp};
-
-/// A value and, if it is that of an input, the input's slot.
-pub(super) type ValueOrInput<'v> = (&'v Value, Option<usize>);
+use mesh_plan::plan::{Aggregate, ColumnSource, CompareOp};
+use mesh_plan::{Mutation, Value};
 
 /// The parameters of a statement under construction in a dialect.
-pub(super) type ParamsOf<D> = Params<Param<<D as Dialect>::Class>>;
+pub(super) type ParamsOf<'p, D> = Params<'p, ParamOf<D>>;
+
+/// A parameter of a statement in a dialect.
+pub type ParamOf<D> = Param<<D as Dialect>::Class>;
 
 /// A value of a row in a dialect.
 pub(super) type OperandOf<D> = Operand<<D as Dialect>::Class>;
 
 /// A part of an id with which a column is compared.
 #[derive(Clone)]
-pub(super) enum IdPart<'v> {
+pub enum IdPart<'v> {
     /// A value in the form in which responses show it.
     Value(&'v Value),
     /// A value that the write itself assigns to the column, in any form that the column accepts.
@@ -34,13 +34,20 @@ pub(super) enum IdPart<'v> {
     Expr(Expr),
 }
 
-/// The SQL dialect of a database.
-pub(super) trait Dialect {
+/// The SQL dialect of a database. Back ends give it to the functions of this crate; only the dialects of this crate implement it.
+pub trait Dialect: Sized {
     /// The classes of its storage types.
     type Class: Class;
 
     /// Whether NULL sorts before all values in ascending order by default, rather than after them.
     const NULL_IS_SMALLEST: bool;
+
+    /// The maximum number of parameters of a statement that creates several records.
+    const CREATED_PARAMS_MAX: usize = 65_535;
+
+    /// For a database that keeps statements by their texts, the maximum number of records that one statement creates. The number
+    /// is then a power of two, so that lists of all lengths need only a few different statements.
+    const CREATED_ROWS_MAX: Option<usize> = None;
 
     /// Whether the database can begin a semi-join at the records of `EXISTS`.
     const REORDERS_EXISTS: bool = true;
@@ -60,16 +67,6 @@ pub(super) trait Dialect {
 
     /// Returns the builder that renders the SQL.
     fn builder(&self) -> impl QueryBuilder;
-
-    /// Returns the values of inputs in the run for which the statement is built.
-    fn inputs(&self) -> &[Value] {
-        &[]
-    }
-
-    /// Returns the value of the input in the slot, or the given value if there is no slot.
-    fn current<'v>(&'v self, (value, slot): ValueOrInput<'v>) -> &'v Value {
-        slot.and_then(|slot| self.inputs().get(slot)).unwrap_or(value)
-    }
 
     /// Returns a parameter for the new value of a column of the given storage type.
     fn written(&self, value: &Value, native: Option<&NativeType>) -> Param<Self::Class> {
@@ -96,6 +93,9 @@ pub(super) trait Dialect {
         None
     }
 
+    /// Completes the text of a statement that writes.
+    fn complete_write(&self, _sql: &mut String, _mutation: &Mutation) {}
+
     /// Returns the clause that ignores an insertion which violates a key. The column is one of those that the insertion sets.
     fn ignore_conflict(&self, _table: &TableName, _column: &str) -> OnConflict {
         OnConflict::new().do_nothing().to_owned()
@@ -110,7 +110,7 @@ pub(super) trait Dialect {
     /// Compares a column of the given storage type with a part of an id. What a read finds by the id, a write finds too.
     fn compare_id(
         &self,
-        params: &mut ParamsOf<Self>,
+        params: &mut ParamsOf<'_, Self>,
         column: Expr,
         op: CompareOp,
         part: IdPart<'_>,
@@ -154,29 +154,23 @@ pub(super) trait Dialect {
     /// Compares with a value of the query, or with an input of which the value is a sample.
     fn compare(
         &self,
-        params: &mut ParamsOf<Self>,
+        params: &mut ParamsOf<'_, Self>,
         left: &OperandOf<Self>,
         op: CompareOp,
-        (value, slot): ValueOrInput<'_>,
+        value: ValueOrInput<'_>,
     ) -> Expr {
-        compare(params, left, op, (self.current((value, slot)), slot))
+        compare(params, left, op, value)
     }
 
-    /// Tests whether a value is in the session's list in a slot.
-    fn is_in_session(
-        &self,
-        params: &mut ParamsOf<Self>,
-        left: OperandOf<Self>,
-        slot: usize,
-        negated: bool,
-    ) -> Expr;
+    /// Tests whether a value is in a list of the session.
+    fn is_in_session(&self, left: OperandOf<Self>, list: Expr, negated: bool) -> Expr;
 
     /// Tests whether a value is in a list that is not empty.
     fn is_in(
         &self,
-        params: &mut ParamsOf<Self>,
+        params: &mut ParamsOf<'_, Self>,
         left: OperandOf<Self>,
-        values: &[Comparand<Value>],
+        values: &[ValueOrInput<'_>],
         negated: bool,
     ) -> Expr;
 
@@ -184,7 +178,7 @@ pub(super) trait Dialect {
     /// is a sample of it.
     fn like(
         &self,
-        params: &mut ParamsOf<Self>,
+        params: &mut ParamsOf<'_, Self>,
         left: OperandOf<Self>,
         pattern: (&str, Option<usize>),
         ignore_case: bool,
@@ -194,7 +188,7 @@ pub(super) trait Dialect {
     /// not JSON.
     fn json(
         &self,
-        params: &mut ParamsOf<Self>,
+        params: &mut ParamsOf<'_, Self>,
         document: OperandOf<Self>,
         at: &JsonPointer,
         ty: JsonType,
@@ -206,7 +200,7 @@ pub(super) trait Dialect {
 
 /// Compares with a value or an input in the type that the class of the left side has for it, or as text.
 pub(super) fn compare<C: Class>(
-    params: &mut Params<Param<C>>,
+    params: &mut Params<'_, Param<C>>,
     left: &Operand<C>,
     op: CompareOp,
     right: ValueOrInput<'_>,

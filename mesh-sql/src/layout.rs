@@ -1,5 +1,7 @@
 //! The one statement of a plan, with the layout of its rows.
 
+use std::sync::Arc;
+
 use mesh_plan::Plan;
 
 use crate::class::Class;
@@ -14,6 +16,8 @@ pub struct ReadStatement<P> {
     /// The number of levels. If there is more than one, each row begins with three numbers: the number of its level, of its
     /// parent's row and of the row within its level.
     pub levels: usize,
+    /// The text of a statement for several point reads that differ only in their ids, if there is one.
+    pub batch: Option<Arc<str>>,
     /// The layout of the root node and its joins.
     pub layout: Layout,
     /// Whether the form of the statement depends on a value of a cursor or a parameter, not only on its type.
@@ -41,7 +45,8 @@ impl<C: Class> ReadStatement<Param<C>> {
     /// Returns the estimated size of the statement in bytes. The text is its largest part.
     pub fn bytes(&self) -> usize {
         let params = size_of_val(self.statement.params.as_slice());
-        size_of::<Self>() + 2 * self.statement.sql.len() + params
+        let texts = self.statement.sql.len() + self.batch.as_ref().map_or(0, |sql| sql.len());
+        size_of::<Self>() + 2 * texts + params
     }
 
     /// Returns whether the statement can be used for this run of the plan that it was built from. A cursor or parameters whose

@@ -1,36 +1,30 @@
 //! The levels of a plan that is answered by one statement: one for the root, and one for each relation that needs rows of its
 //! own. The records of other to-one relations are joined to the rows of their parents.
 
-mod rows;
-
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use mesh_plan::plan::{ColumnSource, Grouping, Join, JoinForm, PageSize, SortKey, Target};
+use mesh_plan::plan::{ColumnSource, Grouping, Join, Nesting, PageSize, ReadTarget, SortKey};
 use mesh_plan::{Node, Plan, Value};
 use sea_query::{Expr, Query, SelectStatement, WithClause};
 
+use crate::alias::{column_name, rows_alias, table_alias};
 use crate::class::Class;
 use crate::custom::count_rows;
 use crate::dialect::{Dialect, Operands, ParamsOf};
 use crate::join_room::JoinRoom;
 use crate::layout::{Layout, ReadStatement};
+use crate::links::native_type;
+use crate::node_select::{NodeSelect, all_rows};
 use crate::order::SortTerm;
 use crate::param::{self, Param};
 use crate::related::typed_placeholder;
-use crate::statement::Params;
-use crate::total::all_rows;
-use crate::{group, render};
-
-/// The alias of the level of the parents.
-pub(crate) const PARENTS: &str = "h";
-/// The column with the number of a row within its level.
-pub(crate) const ROW_NUMBER: &str = "o";
-/// The column with the number of the parent's row.
-pub(crate) const PARENT_NUMBER: &str = "p";
+use crate::statement::{Params, Statement};
+use crate::{group, keyset, render};
 
 /// How a dialect renders levels.
-pub(crate) trait LevelDialect: Dialect + Copy {
+pub trait LevelDialect: Dialect {
     /// The type of the number of all rows.
     const COUNT_TYPE: &'static str;
 
@@ -47,13 +41,14 @@ pub(crate) trait LevelDialect: Dialect + Copy {
 
     /// Returns the groups of rows, still without columns.
     fn fold(
-        lowering: &Lowering<'_, Self>,
+        &self,
+        _levels: &[Level],
         rows: SelectStatement,
         operands: &Operands<'_, Self>,
         grouping: &Grouping,
         _scope: &Scope,
     ) -> SelectStatement {
-        group::fold(&lowering.dialect, rows, operands, grouping)
+        group::fold(self, rows, operands, grouping)
     }
 
     /// Adds the order and the limit of a node's rows or groups.
@@ -92,11 +87,16 @@ pub(crate) trait LevelDialect: Dialect + Copy {
 
     /// Returns the common table expressions of levels.
     fn expressions(levels: &[Level]) -> WithClause;
+
+    /// Returns the text of a statement for several point reads that differ only in their ids ([`ReadStatement::batch`]).
+    fn batch(_statement: &Statement<Param<Self::Class>>, _levels: usize) -> Option<Arc<str>> {
+        None
+    }
 }
 
 /// The rows of a level.
 #[derive(Clone)]
-pub(crate) enum LevelRows {
+pub enum LevelRows {
     /// At most one row.
     One,
     /// Rows in this order.
@@ -109,7 +109,7 @@ pub(crate) enum LevelRows {
 }
 
 /// What limits the rows of a node.
-pub(crate) enum Scope {
+pub enum Scope {
     /// The rows in any order, at most so many.
     Any(Option<u64>),
     /// The first rows, at most so many, with columns by which they can be sorted.
@@ -124,14 +124,14 @@ pub(crate) enum Scope {
 
 /// A level under construction.
 #[derive(Clone)]
-pub(crate) struct Level {
+pub struct Level {
     /// Everything but the select list and the order.
     pub(crate) select: SelectStatement,
     pub(crate) rows: LevelRows,
     /// The level whose rows are the parents.
     pub(crate) parent: Option<usize>,
     /// The aliases of the subqueries that it takes columns from. The first one has the rows.
-    pub(crate) parts: Vec<String>,
+    pub(crate) sources: Vec<String>,
     pub(crate) has_children: bool,
     room: JoinRoom,
     /// The columns that the response needs: number, expression and type.
@@ -139,7 +139,7 @@ pub(crate) struct Level {
 }
 
 /// A relation that has no level yet. The level of its parents exists.
-pub(crate) struct PendingRelation<'p> {
+pub struct PendingRelation<'p> {
     pub(crate) join: &'p Join,
     pub(crate) parent: &'p Node,
     pub(crate) level: usize,
@@ -157,7 +157,7 @@ pub(crate) enum ParentKey {
 
 /// The position at which the columns of a node are added.
 #[derive(Clone, Copy)]
-pub(crate) struct Position<'a> {
+pub struct Position<'a> {
     pub(crate) level: usize,
     /// The alias of the node's rows in that level.
     pub(crate) alias: &'a str,
@@ -165,9 +165,9 @@ pub(crate) struct Position<'a> {
 }
 
 /// The lowering of a plan to levels.
-pub(crate) struct Lowering<'p, D: LevelDialect> {
-    pub(crate) params: ParamsOf<D>,
-    pub(crate) dialect: D,
+pub struct Lowering<'p, D: LevelDialect> {
+    pub(crate) params: ParamsOf<'p, D>,
+    pub(crate) dialect: &'p D,
     pub(crate) levels: Vec<Level>,
     pub(crate) rows_max: u64,
     is_point: bool,
@@ -182,37 +182,41 @@ pub(crate) struct Lowering<'p, D: LevelDialect> {
     pending: VecDeque<PendingRelation<'p>>,
 }
 
-/// Lowers a plan to one statement.
-pub(crate) fn lower<D: LevelDialect>(plan: &Plan, dialect: D) -> ReadStatement<Param<D::Class>> {
-    let mut lowering = Lowering::new(plan, dialect);
-    let mut layout = lowering.root(plan.node());
-    // Breadth first, so that the number of a level is its position in the statement.
-    while let Some(relation) = lowering.pending.pop_front() {
-        let below = D::add_level(&mut lowering, &relation);
-        let place = relation.path.iter().try_fold(&mut layout, |layout, index| layout.joins.get_mut(*index));
-        if let Some(place) = place {
-            *place = below;
+impl<C: Class> ReadStatement<Param<C>> {
+    /// Lowers a plan to one statement.
+    pub fn from_plan<D: LevelDialect<Class = C>>(plan: &Plan, dialect: &D) -> Self {
+        let mut lowering = Lowering::new(plan, dialect);
+        let mut layout = lowering.root(plan.node());
+        // Breadth first, so that the number of a level is its position in the statement.
+        while let Some(relation) = lowering.pending.pop_front() {
+            let below = D::add_level(&mut lowering, &relation);
+            let place =
+                relation.path.iter().try_fold(&mut layout, |layout, index| layout.joins.get_mut(*index));
+            if let Some(place) = place {
+                *place = below;
+            }
         }
+        if plan.node().page.as_ref().is_some_and(|page| page.total) {
+            layout.total = Some(lowering.total(plan.node()));
+        }
+        let levels = lowering.levels.len();
+        let (statement, indexes) = render::statement(dialect, &lowering.params, lowering.levels);
+        render::resolve_indexes(&mut layout, &indexes);
+        let mut values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs());
+        let depends_on_values = values.any(|value| !D::Class::is_storable(value));
+        let batch = D::batch(&statement, levels);
+        Self { statement, levels, batch, layout, depends_on_values }
     }
-    if plan.node().page.as_ref().is_some_and(|page| page.total) {
-        layout.total = Some(lowering.total(plan.node()));
-    }
-    let levels = lowering.levels.len();
-    let (statement, indexes) = render::statement::<D>(&dialect, &lowering.params, lowering.levels);
-    render::resolve_indexes(&mut layout, &indexes);
-    let mut values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs());
-    let depends_on_values = values.any(|value| !D::Class::is_storable(value));
-    ReadStatement { statement, levels, layout, depends_on_values }
 }
 
 impl<'p, D: LevelDialect> Lowering<'p, D> {
-    fn new(plan: &'p Plan, dialect: D) -> Self {
+    fn new(plan: &'p Plan, dialect: &'p D) -> Self {
         Self {
-            params: Params::new(None),
+            params: Params::new(plan.inputs(), None),
             dialect,
             levels: Vec::new(),
             rows_max: plan.rows_max() as u64 + 1,
-            is_point: matches!(plan.target(), Target::Point(_)),
+            is_point: matches!(plan.target(), ReadTarget::Point(_)),
             id: None,
             after: plan.cursor(),
             page: None,
@@ -250,6 +254,50 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
         self.add(node, &Position { level: 0, alias: &alias, path: &[] }, columns, None)
     }
 
+    /// Returns the select of a node's rows or groups, with the number of the node and those of its columns. `select` has the
+    /// parents, if their level is read, and `conditions` link the rows to them.
+    pub(crate) fn rows(
+        &mut self,
+        node: &Node,
+        (number, numbers): (usize, &[usize]),
+        select: SelectStatement,
+        conditions: Vec<Expr>,
+        scope: &Scope,
+    ) -> SelectStatement {
+        let (dialect, is_root) = (self.dialect, self.levels.is_empty());
+        // The rows of one parent are few.
+        let reads_all = is_root && !self.is_point;
+        let alias = table_alias(number);
+        let mut rows = NodeSelect::new(dialect, &mut self.params, node, alias, select, reads_all);
+        if is_root && self.is_point {
+            // If the record has a condition, its children are read through its level, so that they are not searched for if the
+            // condition does not hold.
+            self.id = rows.find_id(&mut self.params).filter(|_| node.filter.is_none());
+        }
+        for condition in conditions {
+            rows.select.and_where(condition);
+        }
+        rows.filter_and_fold(&mut self.params, |rows, operands, grouping| {
+            dialect.fold(&self.levels, rows, operands, grouping, scope)
+        });
+        let mut select = rows.select.take();
+        for (known, number) in node.columns.iter().zip(numbers) {
+            select.expr_as(rows.operand(&known.source).expr, column_name(*number));
+        }
+        if node.columns.is_empty() {
+            // The columns of a level must have different names.
+            select.expr_as(Expr::Constant(1.into()), column_name(self.next()));
+        }
+        let operands = |source: &ColumnSource| rows.operand(source);
+        let keys = D::sort_keys(node);
+        // Only the root has a cursor.
+        if let Some(after) = self.after.filter(|_| is_root) {
+            select.and_where(keyset::after(dialect, &mut self.params, &operands, &keys, after));
+        }
+        dialect.limit(&mut select, node, &operands, &keys, scope);
+        select
+    }
+
     /// Adds the columns of a node to its level, and the to-one relations below it. Other relations become pending. `columns` are
     /// the numbers of the node's columns, which the layout holds until the statement is rendered.
     pub(crate) fn add(
@@ -263,9 +311,9 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
         let mut timestamps = vec![false; columns.len()];
         let needed = columns.iter().zip(&node.columns).zip(&mut timestamps).enumerate();
         for (_, ((number, known), is_timestamp)) in needed.filter(|(index, _)| node.needs(*index)) {
-            let rows = |source: &ColumnSource| typed_placeholder(&dialect, node, source);
+            let rows = |source: &ColumnSource| typed_placeholder(dialect, node, source);
             let value = match &node.grouping {
-                Some(grouping) => group::operand(&dialect, &rows, grouping, &known.source),
+                Some(grouping) => group::operand(dialect, &rows, grouping, &known.source),
                 None => rows(&known.source),
             };
             self.show(position.level, *number, &value.class);
@@ -304,8 +352,8 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     ) -> usize {
         let room =
             if D::REPEATS_LEVELS { JoinRoom::of_repeated(node, &D::may_join) } else { JoinRoom::default() };
-        let (parts, shown) = (vec![alias.to_owned()], Vec::new());
-        self.levels.push(Level { select, rows, parent, parts, has_children: false, room, shown });
+        let (sources, shown) = (vec![alias.to_owned()], Vec::new());
+        self.levels.push(Level { select, rows, parent, sources, has_children: false, room, shown });
         self.levels.len() - 1
     }
 
@@ -317,7 +365,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     /// Adds a level with the number of all rows of the root. Returns the level and the number of its column.
     fn total(&mut self, node: &'p Node) -> (usize, usize) {
         let (number, count) = (self.next(), self.next());
-        let mut rows = all_rows(&self.dialect, &mut self.params, node, table_alias(number));
+        let mut rows = all_rows(self.dialect, &mut self.params, node, table_alias(number));
         rows.expr_as(count_rows(), column_name(count));
         let alias = rows_alias(number);
         let select = Query::select().from_subquery(rows, alias.clone()).take();
@@ -340,7 +388,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     /// parents are read one by one.
     pub(crate) fn rows_per_parent(&mut self, join: &Join, one_by_one: bool) -> u64 {
         match join.node.page.as_ref().map(|page| page.size) {
-            _ if join.form == JoinForm::Record => 1,
+            _ if join.nesting == Nesting::Record => 1,
             Some(PageSize::Rows(rows)) => self.rows_max.min(rows.into()),
             Some(PageSize::Input(slot)) if one_by_one => param::limit(&mut self.params, slot, 0),
             Some(PageSize::Input(_)) | None => self.rows_max,
@@ -363,10 +411,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     /// Returns whether the database itself ensures that at most one record has the id of a point read.
     fn has_unique_id(&self, node: &Node) -> bool {
         node.id.iter().any(|id| {
-            let native = match &id.source {
-                ColumnSource::Column(column) => node.native.get(column),
-                _ => None,
-            };
+            let native = native_type(node, &id.source);
             native.is_some_and(|it| it.unique) && D::Class::of(native).is_bindable()
         })
     }
@@ -378,28 +423,4 @@ fn links_id(join: &Join, parent: &Node) -> bool {
     let id = Some(&id.source);
     let mut keys = join.parent_keys.iter().map(|key| parent.columns.get(*key).map(|column| &column.source));
     join.parent_keys.len() == 1 && keys.all(|key| key.is_some() && key == id)
-}
-
-/// Returns the name of a level.
-pub(crate) fn level_name(number: usize) -> String {
-    format!("n{number}")
-}
-
-/// Returns the alias of a node's table.
-pub(crate) fn table_alias(number: usize) -> String {
-    format!("t{number}")
-}
-
-/// Returns the alias of a node's rows.
-pub(crate) fn rows_alias(number: usize) -> String {
-    format!("q{number}")
-}
-
-pub(crate) fn column_name(number: usize) -> String {
-    format!("c{number}")
-}
-
-/// Returns a column of rows under an alias.
-pub(crate) fn column(alias: &str, number: usize) -> Expr {
-    Expr::col((alias.to_owned(), column_name(number)))
 }

@@ -9,6 +9,7 @@
 
 #![deny(missing_docs)]
 
+mod alias;
 mod class;
 mod custom;
 mod dialect;
@@ -19,6 +20,7 @@ mod layout;
 mod levels;
 mod links;
 pub mod mysql;
+mod node_select;
 mod operand;
 mod order;
 mod param;
@@ -32,12 +34,16 @@ mod statement;
 #[cfg(test)]
 mod tests;
 pub mod text;
-mod total;
 mod write;
 
+pub use dialect::{Dialect, ParamOf};
 pub use layout::{Layout, ReadStatement};
+pub use levels::LevelDialect;
 pub use statement::Statement;
-pub use write::{EmptyResult, Part, SetReference, Step, WriteProbe};
+pub use write::{
+    EmptyResult, MergePart, SetReference, WriteProbe, WriteStep, create_many, find, find_written, permitted,
+    references, write_probes, write_steps,
+};
 
 /// Runs the example of the README.
 #[cfg(doctest)]

@@ -9,7 +9,7 @@ use super::class::Class;
 use super::dialect::Dialect;
 use super::operand::Operand;
 use mesh_plan::Node;
-use mesh_plan::plan::{ColumnSource, CompareOp, Join, JoinForm};
+use mesh_plan::plan::{ColumnSource, CompareOp, Join, Nesting};
 
 /// The alias of a junction table.
 pub(super) const JUNCTION: &str = "j";
@@ -17,7 +17,25 @@ pub(super) const JUNCTION: &str = "j";
 /// Returns the columns that link a relation to the record of each parent, if a key of the database allows only one.
 pub(super) fn key_of_one(join: &Join) -> Option<&[ColumnPair]> {
     match &join.link {
-        Link::Direct { pairs } if join.form == JoinForm::Record && join.is_unique => Some(pairs),
+        Link::Direct { pairs } if join.nesting == Nesting::Record && join.is_unique => Some(pairs),
+        _ => None,
+    }
+}
+
+/// Returns the positions of those columns of a node that a direct link compares. They are never NULL if there is a record.
+pub(super) fn linked_columns(node: &Node, pairs: &[ColumnPair]) -> impl Iterator<Item = usize> {
+    let is_linked = |source: &ColumnSource| matches!(source, ColumnSource::Column(name) if pairs.iter().any(|pair| pair.target == *name));
+    node.columns
+        .iter()
+        .enumerate()
+        .filter(move |(_, column)| is_linked(&column.source))
+        .map(|(index, _)| index)
+}
+
+/// Returns the storage type of a column of a node's table.
+pub(super) fn native_type<'n>(node: &'n Node, source: &ColumnSource) -> Option<&'n NativeType> {
+    match source {
+        ColumnSource::Column(column) => node.native.get(column),
         _ => None,
     }
 }

@@ -8,7 +8,7 @@ use crate::class::Class;
 
 /// An expression for a value of a row.
 #[derive(Clone, Debug)]
-pub(crate) struct Operand<C> {
+pub struct Operand<C> {
     pub(crate) expr: Expr,
     pub(crate) class: C,
     /// Whether it has a collation under which different texts are equal.
@@ -52,6 +52,11 @@ impl<C: Class> Operand<C> {
     pub(crate) fn comparable(self) -> Self {
         let (expr, class) = self.class.comparable(self.expr);
         Self { expr, class, ..self }
+    }
+
+    /// Returns the value as it is stored, if different stored values compare as equal.
+    pub(crate) fn as_stored(&self) -> Option<Self> {
+        Some(Self { expr: self.expr.clone(), class: self.class.as_stored()?, ..*self })
     }
 
     /// Returns the value in a form that is NULL if responses show it as `null`.

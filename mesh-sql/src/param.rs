@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mesh_plan::plan::Target;
+use mesh_plan::plan::ReadTarget;
 use mesh_plan::{Plan, Value};
 use sea_query::Expr;
 
 use crate::class::{Class, ParamType};
-use crate::dialect::ValueOrInput;
-use crate::pattern::{bound, escape_end};
-use crate::statement::Params;
+use crate::pattern::{escape_end, prefix_bound};
+use crate::statement::{Params, ValueOrInput};
 
 /// A parameter that is bound to a placeholder. A value that is compared in no type is compared as text.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,8 +56,8 @@ impl<C: Class> Param<C> {
         let input = |slot: &usize| plan.inputs().get(*slot);
         let found = match (self, plan.target()) {
             (Self::Value(value), _) => Some(Cow::Borrowed(value)),
-            (Self::Id(part, class), Target::Point(id)) => id.get(*part).map(|value| class.bind(value)),
-            (Self::Id(..), Target::Collection) | (Self::WrittenId(..) | Self::Parent(_), _) => None,
+            (Self::Id(part, class), ReadTarget::Point(id)) => id.get(*part).map(|value| class.bind(value)),
+            (Self::Id(..), ReadTarget::Collection) | (Self::WrittenId(..) | Self::Parent(_), _) => None,
             (Self::Session(slot, class), _) => Some(class.bind(plan.session_value(*slot))),
             (Self::SessionList(slot, class), _) => {
                 let values = plan.session_values(*slot).iter().map(|value| class.bind(value));
@@ -75,7 +74,7 @@ impl<C: Class> Param<C> {
                 _ => None,
             },
             (Self::PatternBound(slot, is_end), _) => match input(slot) {
-                Some(Value::Text(pattern)) => Some(Cow::Owned(bound(pattern, *is_end).into())),
+                Some(Value::Text(pattern)) => Some(Cow::Owned(prefix_bound(pattern, *is_end).into())),
                 _ => None,
             },
             (Self::Limit(slot, more), _) => Some(Cow::Owned(match input(slot) {
@@ -153,13 +152,13 @@ pub(crate) fn shared_type<C: Class>(class: &C, values: &[&Value]) -> Option<Para
 }
 
 /// Adds a text.
-pub(crate) fn text<C: Class>(params: &mut Params<Param<C>>, text: String) -> Expr {
+pub(crate) fn text<C: Class>(params: &mut Params<'_, Param<C>>, text: String) -> Expr {
     C::of(None).typed(params.add(Param::Value(text.into())), None)
 }
 
 /// Adds a value, or the input in the slot, that is compared in a type, or as text without one.
 pub(crate) fn value_or_input<C: Class>(
-    params: &mut Params<Param<C>>,
+    params: &mut Params<'_, Param<C>>,
     class: &C,
     ty: Option<ParamType>,
     (value, slot): ValueOrInput<'_>,
@@ -173,7 +172,7 @@ pub(crate) fn value_or_input<C: Class>(
 
 /// Adds a list of values and inputs that are compared in a type, or as text without one.
 pub(crate) fn list<C: Class>(
-    params: &mut Params<Param<C>>,
+    params: &mut Params<'_, Param<C>>,
     class: &C,
     ty: Option<ParamType>,
     values: &[ValueOrInput<'_>],
@@ -188,38 +187,47 @@ pub(crate) fn list<C: Class>(
 }
 
 /// Adds a pattern, or the pattern of the input in the slot.
-pub(crate) fn pattern<C: Class>(params: &mut Params<Param<C>>, pattern: &str, slot: Option<usize>) -> Expr {
+pub(crate) fn pattern<C: Class>(
+    params: &mut Params<'_, Param<C>>,
+    pattern: &str,
+    slot: Option<usize>,
+) -> Expr {
     let param = slot.map_or_else(|| Param::Value(escape_end(pattern).into()), Param::Pattern);
     C::of(None).typed(params.add(param), None)
 }
 
 /// Adds the number of rows in an input plus `more`, and returns a reference to it for `LIMIT`.
-pub(crate) fn limit<C: Class>(params: &mut Params<Param<C>>, slot: usize, more: u8) -> u64 {
+pub(crate) fn limit<C: Class>(params: &mut Params<'_, Param<C>>, slot: usize, more: u8) -> u64 {
     params.add_limit(Param::Limit(slot, more))
 }
 
 /// Adds the number of rows in an input.
-pub(crate) fn rows<C: Class>(params: &mut Params<Param<C>>, slot: usize) -> Expr {
+pub(crate) fn rows<C: Class>(params: &mut Params<'_, Param<C>>, slot: usize) -> Expr {
     C::of(None).typed(params.add(Param::Limit(slot, 0)), Some(C::INTEGER))
 }
 
 /// Adds a part of the id of a point read.
-pub(crate) fn id<C: Class>(params: &mut Params<Param<C>>, part: usize, class: &C) -> Expr {
+pub(crate) fn id<C: Class>(params: &mut Params<'_, Param<C>>, part: usize, class: &C) -> Expr {
     class.typed(params.add(Param::Id(part, class.clone())), Some(class.bind_type()))
 }
 
 /// Adds a value of the session.
-pub(crate) fn session<C: Class>(params: &mut Params<Param<C>>, slot: usize, class: &C) -> Expr {
+pub(crate) fn session<C: Class>(params: &mut Params<'_, Param<C>>, slot: usize, class: &C) -> Expr {
     class.typed(params.add(Param::Session(slot, class.clone())), Some(class.bind_type()))
 }
 
 /// Adds a list of the session.
-pub(crate) fn session_list<C: Class>(params: &mut Params<Param<C>>, slot: usize, class: &C) -> Expr {
+pub(crate) fn session_list<C: Class>(params: &mut Params<'_, Param<C>>, slot: usize, class: &C) -> Expr {
     class.typed_list(params.add(Param::SessionList(slot, class.clone())), Some(class.bind_type()))
 }
 
 /// Adds the cursor's value with an index. `value` is its value for this page.
-pub(crate) fn after<C: Class>(params: &mut Params<Param<C>>, index: usize, class: &C, value: &Value) -> Expr {
+pub(crate) fn after<C: Class>(
+    params: &mut Params<'_, Param<C>>,
+    index: usize,
+    class: &C,
+    value: &Value,
+) -> Expr {
     let ty = class.read(value).map(|(_, ty)| ty);
     class.typed(params.add(Param::After(index, class.clone(), ty)), ty)
 }

@@ -13,7 +13,7 @@ pub(crate) fn escape_end(pattern: &str) -> String {
 
 /// Returns a bound of the texts that begin as the pattern does: the exclusive upper one if `is_end` is set, else the inclusive
 /// lower one. `None` if the pattern has no such beginning.
-pub(crate) fn bound(pattern: &str, is_end: bool) -> Option<String> {
+pub(crate) fn prefix_bound(pattern: &str, is_end: bool) -> Option<String> {
     let (from, mut to) = Pattern::new(pattern, false).ok()?.prefix_bounds()?;
     // A numeric column would compare a text that reads as a number as a number, and numbers sort before all texts. With this
     // character at its end, the text does not read as a number.

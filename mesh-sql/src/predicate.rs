@@ -10,11 +10,11 @@ use mesh_plan::plan::{ColumnSource, CompareOp, Predicate};
 /// Lowers a predicate on rows with these operands. The parser bounds its nesting.
 pub(super) fn lower<D: Dialect>(
     dialect: &D,
-    params: &mut ParamsOf<D>,
+    params: &mut ParamsOf<'_, D>,
     operands: &Operands<'_, D>,
     predicate: &Predicate,
 ) -> Expr {
-    let operand = |params: &mut ParamsOf<D>, source: &ColumnSource| match source {
+    let operand = |params: &mut ParamsOf<'_, D>, source: &ColumnSource| match source {
         ColumnSource::Json { of, at, ty } => dialect.json(params, operands(of), at, *ty),
         source => operands(source),
     };
@@ -34,7 +34,7 @@ pub(super) fn lower<D: Dialect>(
         Predicate::Param { condition, .. } => lower(dialect, params, operands, condition),
         Predicate::Compare { source, op, value } => {
             let left = operand(params, source);
-            dialect.compare(params, &left, *op, value.parts())
+            dialect.compare(params, &left, *op, params.current(value.parts()))
         }
         Predicate::Session { source, op, slot, .. } => {
             let left = operand(params, source);
@@ -43,16 +43,18 @@ pub(super) fn lower<D: Dialect>(
         }
         Predicate::SessionIn { source, slot, negated, .. } => {
             let left = operand(params, source);
-            dialect.is_in_session(params, left, *slot, *negated)
+            let list = param::session_list(params, *slot, &left.class);
+            dialect.is_in_session(left, list, *negated)
         }
         Predicate::In { source, values, negated } => {
             let left = operand(params, source);
-            dialect.is_in(params, left, values, *negated)
+            let values: Vec<_> = values.iter().map(|value| params.current(value.parts())).collect();
+            dialect.is_in(params, left, &values, *negated)
         }
         Predicate::Like { source, pattern, ignore_case } => {
             let left = operand(params, source);
             let (pattern, slot) = pattern.parts();
-            dialect.like(params, left, (pattern, slot), *ignore_case)
+            dialect.like(params, left, (params.current_text(pattern, slot), slot), *ignore_case)
         }
         Predicate::IsNull { source, negated } => {
             let left = operand(params, source).complete().expr;

@@ -27,6 +27,8 @@ pub(super) struct RowOperands<'a, D: Dialect> {
     /// The prefix of the aliases of related records, which is followed by a number, and the alias of a junction.
     aliases: (String, &'static str),
     related: Vec<RelatedOperands<D>>,
+    /// A column of the node that another expression stands for.
+    pub(super) replaced: Option<(&'a str, Expr)>,
 }
 
 /// The values of related records.
@@ -40,7 +42,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// `reads_all` is whether all rows must be read to find the first ones in their order.
     pub(super) fn new(
         dialect: &'a D,
-        params: &mut ParamsOf<D>,
+        params: &mut ParamsOf<'_, D>,
         node: &'a Node,
         alias: String,
         (rows, reads_all): (&mut SelectStatement, bool),
@@ -56,7 +58,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// which `room` has no place become subqueries.
     fn lower(
         dialect: &'a D,
-        params: &mut ParamsOf<D>,
+        params: &mut ParamsOf<'_, D>,
         node: &'a Node,
         alias: String,
         (rows, grouped): (&mut SelectStatement, Option<usize>),
@@ -87,7 +89,12 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
 
     /// Lowers the related records of rows that a write selects or changes. All of them become subqueries, because nothing can
     /// be joined to a statement that changes rows.
-    pub(super) fn for_write(dialect: &'a D, params: &mut ParamsOf<D>, node: &'a Node, alias: String) -> Self {
+    pub(super) fn for_write(
+        dialect: &'a D,
+        params: &mut ParamsOf<'_, D>,
+        node: &'a Node,
+        alias: String,
+    ) -> Self {
         let mut operands = Self::without_related(dialect, node, alias);
         // Unlike the name of a table, these names are short, and no table has them.
         operands.aliases = ("mesh_guard".to_owned(), "mesh_guard_j");
@@ -100,7 +107,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
 
     fn without_related(dialect: &'a D, node: &'a Node, alias: String) -> Self {
         let related = Vec::with_capacity(node.related.len());
-        Self { dialect, node, aliases: (alias.clone(), JUNCTION), alias, related }
+        Self { dialect, node, aliases: (alias.clone(), JUNCTION), alias, related, replaced: None }
     }
 
     /// Returns the alias of the related records with that number.
@@ -112,13 +119,17 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     pub(super) fn get(&self, source: &ColumnSource) -> OperandOf<D> {
         let related = |related: &usize| self.related.get(*related);
         let found = match source {
+            ColumnSource::Column(column) => {
+                let replaced = self.replaced.as_ref().filter(|(replaced, _)| *replaced == column.as_str());
+                replaced.map(|(_, other)| Operand::of(other.clone(), self.node.native.get(column)))
+            }
             ColumnSource::Related { related: number, column } => {
                 related(number).and_then(|related| related.columns.get(*column)).cloned()
             }
             ColumnSource::Exists(number) => {
                 related(number).map(|related| Operand::of(related.exists.clone(), None))
             }
-            ColumnSource::Column(_) | ColumnSource::Aggregate(_) | ColumnSource::Json { .. } => None,
+            ColumnSource::Aggregate(_) | ColumnSource::Json { .. } => None,
         };
         found.unwrap_or_else(|| table_operand(&self.node.native, &self.alias, source))
     }
@@ -126,7 +137,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// Joins the record of a to-one relation to the rows. If there is none, its columns are NULL.
     fn join(
         &self,
-        params: &mut ParamsOf<D>,
+        params: &mut ParamsOf<'_, D>,
         related: &'a Related,
         alias: String,
         (rows, room): (&mut SelectStatement, &mut JoinRoom),
@@ -146,7 +157,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// Joins the single record of a condition to the rows. The condition may be unknown instead of false.
     fn join_condition(
         &self,
-        params: &mut ParamsOf<D>,
+        params: &mut ParamsOf<'_, D>,
         related: &'a Related,
         alias: String,
         (rows, room): (&mut SelectStatement, &mut JoinRoom),
@@ -173,7 +184,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// twice.
     fn join_groups(
         &self,
-        params: &mut ParamsOf<D>,
+        params: &mut ParamsOf<'_, D>,
         related: &'a Related,
         alias: String,
         rows: &mut SelectStatement,
@@ -231,7 +242,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// the rows if they are few.
     fn has_parent(
         &self,
-        params: &mut ParamsOf<D>,
+        params: &mut ParamsOf<'_, D>,
         related: &Related,
         alias: &str,
         pairs: &[ColumnPair],
@@ -293,7 +304,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
     /// Lowers related records to correlated subqueries.
     fn subquery(
         &self,
-        params: &mut ParamsOf<D>,
+        params: &mut ParamsOf<'_, D>,
         related: &'a Related,
         alias: String,
         is_required: bool,

@@ -5,11 +5,10 @@ use std::collections::{HashMap, HashSet};
 use sea_query::{Expr, Query, SelectStatement, UnionType};
 
 use crate::custom::cast;
-use crate::dialect::ParamsOf;
+use crate::dialect::{ParamOf, ParamsOf};
 use crate::layout::Layout;
 use crate::levels::{Level, LevelDialect};
 use crate::order::order_by;
-use crate::param::Param;
 use crate::statement::Statement;
 
 /// The number of cells with which each row begins if there are several levels.
@@ -18,9 +17,9 @@ const HEAD: usize = 3;
 /// Returns the statement, and a map from the number of each column to its index in a row.
 pub(crate) fn statement<D: LevelDialect>(
     dialect: &D,
-    params: &ParamsOf<D>,
+    params: &ParamsOf<'_, D>,
     mut levels: Vec<Level>,
-) -> (Statement<Param<D::Class>>, HashMap<usize, usize>) {
+) -> (Statement<ParamOf<D>>, HashMap<usize, usize>) {
     if let [only] = levels.as_mut_slice() {
         let indexes = only.shown.iter().enumerate().map(|(index, (number, ..))| (*number, index)).collect();
         return (params.render(&select_of::<D>(only), dialect.builder()), indexes);

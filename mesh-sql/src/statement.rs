@@ -8,6 +8,9 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use sea_query::{Expr, QueryBuilder, QueryStatementWriter, SqlWriter, Value};
 
+/// A value and, if it is that of an input, the input's slot.
+pub(super) type ValueOrInput<'v> = (&'v mesh_plan::Value, Option<usize>);
+
 /// SQL text with its parameters, in the order of their placeholders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement<P> {
@@ -32,16 +35,36 @@ const LIMIT_REFERENCE: u64 = 1 << 62;
 
 /// The parameters of a statement under construction.
 #[derive(Debug)]
-pub(super) struct Params<P> {
+pub struct Params<'p, P> {
     recorded: Vec<P>,
+    inputs: &'p [mesh_plan::Value],
     limit: Option<fn(u64) -> P>,
 }
 
-impl<P: Clone> Params<P> {
-    /// Creates an empty list. `limit` converts the number of rows in `LIMIT` to a parameter. Without it, the number is a
-    /// literal.
-    pub(super) fn new(limit: Option<fn(u64) -> P>) -> Self {
-        Self { recorded: Vec::new(), limit }
+impl<'p, P: Clone> Params<'p, P> {
+    /// Creates an empty list. `inputs` are the values for which the statement is built; without them, it serves all values.
+    /// `limit` converts the number of rows in `LIMIT` to a parameter. Without it, the number is a literal.
+    pub(super) fn new(inputs: &'p [mesh_plan::Value], limit: Option<fn(u64) -> P>) -> Self {
+        Self { recorded: Vec::new(), inputs, limit }
+    }
+
+    /// Replaces the sample of an input with the value for which the statement is built.
+    pub(super) fn current<'v>(&self, (value, slot): ValueOrInput<'v>) -> ValueOrInput<'v>
+    where
+        'p: 'v,
+    {
+        (slot.and_then(|slot| self.inputs.get(slot)).unwrap_or(value), slot)
+    }
+
+    /// Does the same for an input that is a text.
+    pub(super) fn current_text<'v>(&self, text: &'v str, slot: Option<usize>) -> &'v str
+    where
+        'p: 'v,
+    {
+        match slot.and_then(|slot| self.inputs.get(slot)) {
+            Some(mesh_plan::Value::Text(text)) => text,
+            _ => text,
+        }
     }
 
     /// Records a parameter and returns an expression that refers to it.
@@ -72,7 +95,7 @@ impl<P: Clone> Params<P> {
 
 /// Collects the text and resolves references to parameters.
 struct Writer<'p, P> {
-    recorded: &'p Params<P>,
+    recorded: &'p Params<'p, P>,
     sql: String,
     params: Vec<P>,
 }
@@ -127,7 +150,7 @@ mod tests {
     use super::*;
 
     /// Returns a statement that uses the second parameter once, and then the first one twice.
-    fn select(params: &mut Params<&'static str>) -> SelectStatement {
+    fn select(params: &mut Params<'_, &'static str>) -> SelectStatement {
         let first = params.add("first");
         let second = params.add("second");
         let mut below = Query::select();
@@ -140,7 +163,7 @@ mod tests {
 
     #[test]
     fn parameters_follow_the_order_of_placeholders() {
-        let mut params = Params::new(None);
+        let mut params = Params::new(&[], None);
         let statement = params.add("unused");
         drop(statement);
         let select = select(&mut params);
@@ -154,7 +177,7 @@ mod tests {
 
     #[test]
     fn limits_are_parameters_where_the_dialect_binds_them() {
-        let mut params = Params::new(Some(|_| "limit"));
+        let mut params = Params::new(&[], Some(|_| "limit"));
         let select = select(&mut params);
         let statement = params.render(&select, SqliteQueryBuilder);
         assert_eq!(statement.params, ["second", "first", "first", "limit"]);

@@ -10,8 +10,9 @@ use mesh_plan::{
 use mesh_ql::{FilterOp, Format, Literal, Quantifier};
 use mesh_schema::{Entity, FieldType, JoinDocument, Schema};
 
-use crate::postgres::{Features, ReadStatement};
-use crate::sqlite::{self, Param, Statements};
+use crate::postgres::{Postgres, ReadStatement};
+use crate::sqlite::{Param, Sqlite, Statements};
+use crate::write_steps;
 
 fn schema() -> Schema {
     Schema::builder()
@@ -69,7 +70,7 @@ fn statements_do_not_depend_on_the_values_of_the_cursor() {
     assert!(!statements.iter().next().unwrap().to_string().contains("1.5"));
 
     let bound = |plan: &Plan| {
-        let statement = ReadStatement::from_plan(plan, &Features::default()).statement;
+        let statement = ReadStatement::from_plan(plan, &Postgres::default()).statement;
         let texts = statement.params.iter().map(|param| param.for_read(plan).map(|text| text.into_owned()));
         let texts = texts.collect::<Vec<_>>();
         (statement.sql, texts)
@@ -132,7 +133,7 @@ fn statements_that_change_records_contain_the_condition() {
     let request = WriteRequest::new(target).with_fields(&fields).with_principal(Some(&member));
     let mutation = mesh(named).plan_write(&request).unwrap();
     assert_eq!(mutation.subject().guarded().unwrap().related.len(), 1);
-    let steps = sqlite::write_steps(&mutation, false);
+    let steps = write_steps(&mutation, &Sqlite::PLAIN);
     let texts: Vec<_> = steps.iter().map(|step| step.statement.sql.as_str()).collect();
     let condition = r#"EXISTS(SELECT 1 FROM "users" AS "mesh_guard_0" WHERE "mesh_guard_0"."id" = ? AND "mesh_guard_0"."id" = (+"#;
     assert_eq!(texts.len(), 2, "{texts:?}");

@@ -1,6 +1,6 @@
 //! Extraction of names from SQL text that databases store or report, such as conditions of constraints.
 
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 
 /// A token of SQL text, as far as it matters for finding names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub fn columns<'c>(condition: &[Token], columns: impl Iterator<Item = &'c str>) 
 }
 
 /// Returns the fields that a condition names, if the principal may see them. For messages.
-pub fn fields(subject: &Subject, condition: &str) -> Vec<String> {
+pub fn fields(subject: &GuardedEntity, condition: &str) -> Vec<String> {
     let all = subject.entity().fields.iter().map(|field| field.column.as_str());
     subject.fields_of_columns(columns(&tokens(condition), all).into_iter())
 }

@@ -3,10 +3,10 @@
 //! The statements themselves look up the keys that link records. Therefore only values of the request are bound, and both ends
 //! of a link are read as the transaction sees them.
 
-pub(super) mod find;
-pub(super) mod many;
-mod part;
-pub(super) mod probe;
+mod find;
+mod many;
+mod merge_part;
+mod probe;
 mod recheck;
 mod record;
 mod reference;
@@ -18,31 +18,33 @@ mod tests;
 use sea_query::{Expr, ExprTrait as _, Query, QueryStatementWriter, ReturningClause};
 
 use self::select::id_parts;
-use super::dialect::{Dialect, IdPart, ParamsOf};
+use super::dialect::{Dialect, IdPart, ParamOf, ParamsOf};
 use super::links::table_operand;
 use super::operand::Operand;
-use super::param::Param;
 use super::statement::{Params, Statement};
 use mesh_plan::Mutation;
 use mesh_plan::Node;
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::{Action, Assignment, KeyColumns, LinkKey, ReferenceColumn, RelatedRecord, Subject};
+use mesh_plan::mutation::{
+    Action, Assignment, GuardedEntity, LinkColumns, LinkLocation, ReferenceColumn, RelatedRecord,
+};
 use mesh_plan::plan::{ColumnSource, CompareOp};
 use mesh_plan::{Key, WriteError};
 
-pub use part::Part;
-pub use probe::WriteProbe;
-pub use reference::SetReference;
-pub(super) use reference::references;
+pub use find::{find, find_written};
+pub use many::{create_many, permitted};
+pub use merge_part::MergePart;
+pub use probe::{WriteProbe, write_probes};
+pub use reference::{SetReference, references};
 
 /// The alias of the record that the path names.
 const PARENT: &str = "p";
 /// The alias of the other record.
-const TARGET: &str = "t";
+const OTHER: &str = "t";
 
 /// One statement of a write.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step<P> {
+pub struct WriteStep<P> {
     /// The statement. Its result is whether it returns rows; their cells matter only if `returns_id` is set.
     pub statement: Statement<P>,
     /// Whether the first cells of the returned row are the id of the written record.
@@ -55,7 +57,7 @@ pub struct Step<P> {
     /// waited for that transaction. The check also sees the changes of the write itself, which do not count.
     pub repeats: bool,
     /// The part of an [`Action::Merge`] that it belongs to.
-    pub part: Part,
+    pub merge_part: MergePart,
 }
 
 /// The reason why a step returns no row.
@@ -75,7 +77,7 @@ pub enum EmptyResult {
     Reference(usize),
 }
 
-impl<P> Step<P> {
+impl<P> WriteStep<P> {
     /// Returns whether the statement changes nothing.
     pub fn is_read(&self) -> bool {
         self.statement.sql.starts_with("SELECT ")
@@ -90,7 +92,7 @@ impl<P> Step<P> {
 
     /// Returns the error of a write in which this step returned no row; `None` if that is not a failure.
     pub fn failure(&self, mutation: &Mutation) -> Option<WriteError> {
-        let mutation = self.part.of(mutation);
+        let mutation = self.merge_part.of(mutation);
         let (action, unknown) = (mutation.action(), Key::default());
         Some(match self.if_none? {
             EmptyResult::Subject => mutation.subject().not_found(action.id().unwrap_or(&unknown)),
@@ -116,40 +118,41 @@ fn refused() -> WriteError {
 
 /// The record that the path names, and one of its relations.
 struct Parent<'a> {
-    subject: &'a Subject,
+    subject: &'a GuardedEntity,
     id: &'a Key,
     other: &'a RelatedRecord,
 }
 
 /// Lowers a write.
-pub(super) fn lower<D: Dialect>(mutation: &Mutation, dialect: D) -> Vec<Step<Param<D::Class>>> {
-    let mut steps = Steps::new(dialect);
+pub fn write_steps<D: Dialect>(mutation: &Mutation, dialect: &D) -> Vec<WriteStep<ParamOf<D>>> {
+    let mut steps = WriteSteps::new(dialect);
     if let Action::Merge { id, update, create } = mutation.action() {
-        steps.part = Part::Find;
+        steps.merge_part = MergePart::Find;
         let select = steps.select_writable_record(mutation.subject(), id);
         steps.push(&select, None);
-        for (part, mutation) in [(Part::Update, update), (Part::Create, create)] {
-            steps.part = part;
+        for (merge_part, mutation) in [(MergePart::Update, update), (MergePart::Create, create)] {
+            steps.merge_part = merge_part;
             steps.all(mutation);
         }
     } else {
         steps.all(mutation);
     }
+    steps.list.iter_mut().for_each(|step| dialect.complete_write(&mut step.statement.sql, mutation));
     steps.list
 }
 
-struct Steps<D: Dialect> {
-    dialect: D,
+struct WriteSteps<'d, D: Dialect> {
+    dialect: &'d D,
     /// The parameters of the next step.
-    params: ParamsOf<D>,
-    list: Vec<Step<Param<D::Class>>>,
+    params: ParamsOf<'d, D>,
+    list: Vec<WriteStep<ParamOf<D>>>,
     /// The part that the next step belongs to.
-    part: Part,
+    merge_part: MergePart,
 }
 
-impl<D: Dialect> Steps<D> {
-    fn new(dialect: D) -> Self {
-        Self { dialect, params: Params::new(None), list: Vec::new(), part: Part::Whole }
+impl<'d, D: Dialect> WriteSteps<'d, D> {
+    fn new(dialect: &'d D) -> Self {
+        Self { dialect, params: Params::new(&[], None), list: Vec::new(), merge_part: MergePart::Whole }
     }
 
     /// Adds the statements of a write with all its checks.
@@ -167,7 +170,7 @@ impl<D: Dialect> Steps<D> {
         match mutation.action() {
             Action::Create { values } => self.create(subject, values, None),
             Action::Update { id, values } => self.update(subject, id, values),
-            // A merge consists of two other writes, which `lower` lowers one after the other.
+            // A merge consists of two other writes, which `write_steps` lowers one after the other.
             Action::Merge { .. } => {}
             Action::Delete { id } => {
                 if !D::RETURNS_UPDATED {
@@ -181,7 +184,7 @@ impl<D: Dialect> Steps<D> {
                 self.find(subject, id, EmptyResult::Subject);
                 self.create(&other.subject, values, Some(&Parent { subject, id, other }));
             }
-            Action::Link { id, other, to } => {
+            Action::AddPair { id, other, to } => {
                 self.find(subject, id, EmptyResult::Subject);
                 self.find(&other.subject, to, EmptyResult::Other);
                 self.link(&Parent { subject, id, other }, to);
@@ -227,9 +230,9 @@ impl<D: Dialect> Steps<D> {
     /// Returns the condition that a column of the target equals the value that refers to it.
     fn reference_condition(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         id: Option<&Key>,
-        target: &Subject,
+        target: &GuardedEntity,
         column: &ReferenceColumn,
     ) -> Expr {
         let source = ColumnSource::Column(column.target.clone());
@@ -246,28 +249,28 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the current value of a column of the written record; NULL if the record is new.
-    fn current_value(&mut self, subject: &Subject, id: Option<&Key>, column: &str) -> Expr {
+    fn current_value(&mut self, subject: &GuardedEntity, id: Option<&Key>, column: &str) -> Expr {
         match id {
-            Some(id) => self.cell(subject, id, TARGET, column),
+            Some(id) => self.cell(subject, id, OTHER, column),
             None => Expr::null(),
         }
     }
 
     fn push(&mut self, statement: &impl QueryStatementWriter, if_none: Option<EmptyResult>) {
-        let params = std::mem::replace(&mut self.params, Params::new(None));
+        let params = std::mem::replace(&mut self.params, Params::new(&[], None));
         let statement = params.render(statement, self.dialect.builder());
-        self.list.push(Step {
+        self.list.push(WriteStep {
             statement,
             returns_id: false,
             counts_rows: false,
             if_none,
             repeats: false,
-            part: self.part,
+            merge_part: self.merge_part,
         });
     }
 
     /// Marks the last step as the one that returns the id, and adds the check of the written record.
-    fn return_id(&mut self, subject: &Subject) {
+    fn return_id(&mut self, subject: &GuardedEntity) {
         if let Some(step) = self.list.last_mut() {
             step.returns_id = true;
         }
@@ -275,7 +278,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a check that policies permit the written record. Its id is the one that an earlier step has returned.
-    fn check_written(&mut self, subject: &Subject) {
+    fn check_written(&mut self, subject: &GuardedEntity) {
         if subject.checked().is_some() {
             let parts = 0..subject.entity().id.len();
             let id = parts.map(IdPart::Returned).collect();
@@ -286,7 +289,7 @@ impl<D: Dialect> Steps<D> {
     /// Adds a step that returns an id if the record exists and, with a node, is one of its records.
     fn select_id(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         records: Option<&Node>,
         id: Vec<IdPart<'_>>,
         if_none: EmptyResult,
@@ -296,14 +299,14 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a check that a record exists and may be written.
-    fn find(&mut self, subject: &Subject, id: &Key, if_none: EmptyResult) {
+    fn find(&mut self, subject: &GuardedEntity, id: &Key, if_none: EmptyResult) {
         self.select_id(subject, subject.guarded(), id_parts(id), if_none);
     }
 
-    fn create(&mut self, subject: &Subject, values: &[Assignment], parent: Option<&Parent<'_>>) {
-        let link = parent.and_then(|parent| match &parent.other.key {
-            LinkKey::InRelated(key) => Some((parent, key)),
-            LinkKey::InSubject(_) | LinkKey::Junction { .. } => None,
+    fn create(&mut self, subject: &GuardedEntity, values: &[Assignment], parent: Option<&Parent<'_>>) {
+        let link = parent.and_then(|parent| match &parent.other.link {
+            LinkLocation::InRelated(key) => Some((parent, key)),
+            LinkLocation::InParent(_) | LinkLocation::Junction { .. } => None,
         });
         if let Some((parent, key)) = link {
             self.check_parent_key(parent, key);
@@ -329,12 +332,12 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the columns that link a new record to its parent.
-    fn linked_cells(&mut self, link: Option<(&Parent<'_>, &KeyColumns)>) -> Vec<(String, Expr)> {
+    fn linked_cells(&mut self, link: Option<(&Parent<'_>, &LinkColumns)>) -> Vec<(String, Expr)> {
         let Some((parent, key)) = link else { return Vec::new() };
         key.all().map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent))).collect()
     }
 
-    fn cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
+    fn cells(&mut self, subject: &GuardedEntity, values: &[Assignment]) -> Vec<(String, Expr)> {
         let cell = |it: &Assignment| {
             let native = subject.entity().native.get(&*it.column);
             let value = self.params.add(self.dialect.written(&it.value, native));
@@ -344,7 +347,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Adds a check that the parent's key is not NULL. Otherwise the child would have no parent.
-    fn check_parent_key(&mut self, parent: &Parent<'_>, key: &KeyColumns) {
+    fn check_parent_key(&mut self, parent: &Parent<'_>, key: &LinkColumns) {
         let others = key.all().filter(|pair| parent.subject.id_columns().all(|id| pair.parent != id));
         let filled = others.map(|pair| column(PARENT, &pair.parent).is_not_null()).reduce(Expr::and);
         if let Some(filled) = filled {
@@ -355,12 +358,12 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the `RETURNING` clause with the columns of the id.
-    fn id_of(&self, subject: &Subject) -> ReturningClause {
+    fn id_of(&self, subject: &GuardedEntity) -> ReturningClause {
         Query::returning().exprs(self.shown_ids(subject, Expr::col))
     }
 
     /// Returns the columns of the id in the form of responses. `column` returns the expression for a column of the record.
-    fn shown_ids(&self, subject: &Subject, column: impl Fn(String) -> Expr) -> Vec<Expr> {
+    fn shown_ids(&self, subject: &GuardedEntity, column: impl Fn(String) -> Expr) -> Vec<Expr> {
         let native = &subject.entity().native;
         let ids = subject.id_columns();
         ids.map(|name| self.dialect.shown_id(column(name.to_owned()), native.get(name))).collect()

@@ -1,7 +1,5 @@
 //! Accounts in a table of the served database.
 
-pub(crate) mod api_keys;
-
 use mesh_backend::accounts::{Accounts, column};
 use mesh_backend::error::BoxError;
 use mesh_integrity::UsersTable;
@@ -12,8 +10,8 @@ use crate::tables;
 
 /// Returns the accounts stored in a table.
 pub(crate) fn open(database: &Database, users: &UsersTable) -> Result<Accounts, BoxError> {
-    let columns = tables::columns(&database.path(), &users.table)?;
-    users.check(&columns, str::eq_ignore_ascii_case)?;
+    let table = tables::own_table(database, &users.table)?;
+    users.check(&table.column_names(), str::eq_ignore_ascii_case)?;
     let is_login = column(&users.login).eq(Expr::cust("?1"));
     let table = users.table.clone().into_table_ref();
     let same = |column| column;

@@ -5,18 +5,16 @@ use std::sync::Arc;
 
 use mesh_backend::Contents;
 use mesh_backend::accounts::Accounts;
-use mesh_backend::api_keys::ApiKeys;
-use mesh_backend::audit::AuditTable;
 use mesh_backend::backend::{Backend, Examining, Opening, StateStores};
 use mesh_backend::error::BoxError;
-use mesh_backend::tables::Tables as _;
+use mesh_backend::own_table::OwnTable;
 use mesh_integrity::UsersTable;
 use mesh_plan::backend::Usage;
 use mesh_plan::{BoxFuture, Changes, Mutator, Plan, ResolveError, Resolver};
 use mesh_schema::{Schema, TableName};
 use mesh_sql::sqlite::Statements;
 
-use crate::accounts::{self, api_keys};
+use crate::accounts;
 use crate::catalog::indexes;
 use crate::changes;
 use crate::database::Database;
@@ -24,11 +22,12 @@ use crate::error::{OpenError, open_error};
 use crate::pool::{Reader, connect};
 use crate::read::{self, failed, sort_bound};
 use crate::state::{State, StateLimits};
-use crate::write::{audit, probe};
+use crate::tables;
+use crate::write::probe;
 
 impl Database {
     /// Runs work on a thread that may block, and adds the path of the file to its error.
-    fn opening<T: Send + 'static>(
+    fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, BoxError> + Send + 'static,
     ) -> Opening<'_, T> {
@@ -37,7 +36,7 @@ impl Database {
             let done = tokio::task::spawn_blocking(move || work(&database))
                 .await
                 .unwrap_or_else(|error| Err(error.into()));
-            done.map_err(|cause| open_error(&self.path(), cause))
+            done.map_err(|cause| self.open_error(cause))
         })
     }
 
@@ -59,12 +58,12 @@ impl Database {
 impl Backend for Database {
     fn contents<'a>(&'a self, times: &'a [(String, String)]) -> Opening<'a, Contents> {
         let times = times.to_vec();
-        self.opening(move |database| Ok(database.contents(&times)?))
+        self.blocking(move |database| Ok(database.contents(&times)?))
     }
 
     fn refused_writes<'a>(&'a self, schema: &'a Schema) -> Opening<'a, Vec<String>> {
         let schema = schema.clone();
-        self.opening(move |database| Ok(probe::refused_writes(database, &schema)?))
+        self.blocking(move |database| Ok(probe::refused_writes(database, &schema)?))
     }
 
     fn open_writer(&self) -> Result<Arc<dyn Mutator>, OpenError> {
@@ -74,7 +73,7 @@ impl Backend for Database {
     /// Copies the file as it is at the first call. Other programs can write meanwhile.
     fn rehearsal<'a>(&'a self, folder: &'a Path) -> Opening<'a, (Arc<dyn Resolver>, Arc<dyn Mutator>)> {
         let (original, copy) = (folder.join("original.db"), folder.join("copy.db"));
-        self.opening(move |database| {
+        self.blocking(move |database| {
             if !original.exists() {
                 let copied = connect(&database.path())
                     .and_then(|from| from.execute("VACUUM INTO ?", [original.to_string_lossy()]));
@@ -100,25 +99,16 @@ impl Backend for Database {
 
     fn accounts<'a>(&'a self, users: &'a UsersTable) -> Opening<'a, Accounts> {
         let users = users.clone();
-        self.opening(move |database| accounts::open(database, &users))
+        self.blocking(move |database| accounts::open(database, &users))
     }
 
-    /// Returns the API keys stored in a table. Expiry times are texts in UTC, or seconds or milliseconds since 1970.
-    fn api_keys<'a>(&'a self, table: &'a str) -> Opening<'a, ApiKeys> {
-        let table = table.to_owned();
-        self.opening(move |database| api_keys::open(database, &table))
+    fn own_table<'a>(&'a self, name: &'a str) -> Opening<'a, OwnTable> {
+        let name = name.to_owned();
+        self.blocking(move |database| Ok(tables::own_table(database, &name)?))
     }
 
-    fn create_api_keys_table<'a>(&'a self, table: &'a str) -> Opening<'a, ()> {
-        Box::pin(async move {
-            let created = self.tables().write(&api_keys::create_table(table), &[Vec::new()]).await;
-            created.map(drop).map_err(|error| open_error(&self.path(), error))
-        })
-    }
-
-    fn audit_table<'a>(&'a self, table: &'a str) -> Opening<'a, AuditTable> {
-        let table = table.to_owned();
-        self.opening(move |database| audit::open(database, &table))
+    fn open_error(&self, cause: BoxError) -> OpenError {
+        open_error(&self.path(), cause)
     }
 
     /// Opens a state file.
@@ -132,7 +122,7 @@ impl Backend for Database {
 
     /// Checks on a new connection that the file exists and can be read.
     fn ping(&self) -> Opening<'_, ()> {
-        self.opening(|database| {
+        self.blocking(|database| {
             Self::open(database.path())?;
             Ok(())
         })

@@ -56,7 +56,7 @@ pub(crate) fn bind<'v>(
     values: impl Iterator<Item = Option<&'v Value>>,
 ) -> rusqlite::Result<()> {
     for (index, value) in (1..).zip(values) {
-        statement.raw_bind_parameter(index, Bound(value.map_or(ValueRef::Null, Value::as_ref)))?;
+        statement.raw_bind_parameter(index, BoundValue(value.map_or(ValueRef::Null, Value::as_ref)))?;
     }
     Ok(())
 }
@@ -72,9 +72,9 @@ pub(crate) fn rows<R: FromIterator<Value>>(statement: &mut Statement<'_>) -> rus
 }
 
 /// A value that is bound without a copy.
-pub(crate) struct Bound<'a>(pub(crate) ValueRef<'a>);
+pub(crate) struct BoundValue<'a>(pub(crate) ValueRef<'a>);
 
-impl ToSql for Bound<'_> {
+impl ToSql for BoundValue<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match self.0 {
             ValueRef::Null => SqlRef::Null,

@@ -4,46 +4,29 @@
 //! anything may have changed. This also covers changes of this process beyond the records that its writes name:
 //! cascades, triggers and views.
 
+use std::future::ready;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
-use mesh_plan::{Change, Changes, ResolveError};
+use mesh_backend::changes::poll;
+use mesh_plan::{Changes, ResolveError};
 
 use crate::database::current_file::{CurrentFile, OpenFile};
 use crate::read::failed;
-
-/// The polling interval. One check takes microseconds.
-const INTERVAL: Duration = Duration::from_millis(200);
 
 /// A file and the version of its data. Versions of different files cannot be compared.
 pub(crate) type Version = (Weak<OpenFile>, i64);
 
 /// Notifies `changes` of writes to the file since a version. It never ends, and polls only while there are listeners.
-pub(crate) async fn watch(file: Arc<CurrentFile>, mut last: Option<Version>, changes: Changes) {
-    let mut is_logged = false;
-    loop {
-        changes.wanted().await;
-        match version(&file) {
-            Ok(version) => {
-                is_logged = false;
-                let is_same = |last: &Version| last.1 == version.1 && Weak::ptr_eq(&last.0, &version.0);
-                if !last.as_ref().is_some_and(is_same) {
-                    changes.notify(Change::anything());
-                }
-                last = Some(version);
-            }
+pub(crate) async fn watch(file: Arc<CurrentFile>, last: Option<Version>, changes: Changes) {
+    // One check takes microseconds.
+    let read = || {
+        ready(match version(&file) {
             // A writer has locked the whole file, or the file is missing. The next check tries again.
-            Err(ResolveError::Busy) => {}
-            Err(error) => {
-                // Logged once until the next success.
-                if !std::mem::replace(&mut is_logged, true) {
-                    tracing::warn!("cannot check the database for changes: {error}");
-                }
-                last = None;
-            }
-        }
-        tokio::time::sleep(INTERVAL).await;
-    }
+            Err(ResolveError::Busy) => Ok(None),
+            version => version.map(Some),
+        })
+    };
+    poll(changes, last, read, |last, version| last.1 == version.1 && Weak::ptr_eq(&last.0, &version.0)).await;
 }
 
 /// Returns the version of the file.

@@ -9,14 +9,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use mesh_backend::Contents;
-use mesh_plan::backend::{Either, MaybeReady};
-use mesh_plan::{Answer, BoxFuture, Context, Export, JsonBody, Plan, ResolveError, Resolver};
+use mesh_backend::transaction::DEFAULT_TIMEOUT;
+use mesh_plan::backend::{Either, Export, MaybeReady};
+use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
 
 use crate::catalog;
 use crate::error::{OpenError, open_error};
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
-use crate::pool::{DEFAULT_TIMEOUT, connect_waiting, slow_read_thread, thread_connection};
+use crate::pool::{connect_waiting, slow_read_thread, thread_connection};
 use crate::read::failed;
 use crate::settings::Settings;
 use current_file::{CurrentFile, OpenFile};

@@ -58,13 +58,14 @@ fn json(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
     let pointer = call.get_or_create_aux(1, |value| -> std::result::Result<JsonPointer, FromSqlError> {
         Ok(JsonPointer::new(value.as_str()?))
     })?;
-    let ty = call.get_raw(2).as_str().ok().and_then(JsonType::from_name).unwrap_or(JsonType::Any);
+    let ty =
+        call.get_raw(2).as_str().ok().and_then(|name| name.parse::<JsonType>().ok()).unwrap_or(JsonType::Any);
     Ok(result(pointer.find(argument(call, work)?, ty)))
 }
 
 /// Calls `mesh_value` with a value and the name of a type.
 fn value(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
-    let ty = call.get_raw(1).as_str().ok().and_then(FieldType::parse);
+    let ty = call.get_raw(1).as_str().ok().and_then(|name| name.parse::<FieldType>().ok());
     Ok(result(mesh_plan::backend::canonical(ty, argument(call, work)?)))
 }
 

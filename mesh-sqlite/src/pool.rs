@@ -23,9 +23,6 @@ use crate::settings::Settings;
 use interrupt::{Budget, Interrupt};
 use slow_read_queue::SlowReadQueue;
 
-/// The time limit for reads and writes without a deadline.
-pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-
 /// The time limit for waiting for other processes when a file is opened.
 pub(crate) const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -12,11 +12,11 @@ use mesh_plan::backend::{Cells as _, Flow, RowSource, Trace, TracedStatement};
 use mesh_plan::{JsonBody, Key, Node, Plan, ResolveError, Value, ValueRef};
 use mesh_schema::TableName;
 use mesh_sql::Statement;
-use mesh_sql::sqlite::{self, NodeRows, Param, Statements};
+use mesh_sql::sqlite::{NodeRows, Param, Statements};
 use rusqlite::{CachedStatement, Connection, ErrorCode, Row, StatementStatus};
 use sea_query::{Asterisk, Expr, Func, Query, SqliteQueryBuilder};
 
-use crate::cells::{Bound, SqliteRow};
+use crate::cells::{BoundValue, SqliteRow};
 use crate::functions;
 use trace::Cost;
 
@@ -96,7 +96,7 @@ impl<'c> PreparedStatement<'c> {
         let mut params = Vec::new();
         for (index, param) in (1..).zip(&statement.params) {
             match param {
-                Param::Value(value) => prepared.raw_bind_parameter(index, Bound(value.as_ref()))?,
+                Param::Value(value) => prepared.raw_bind_parameter(index, BoundValue(value.as_ref()))?,
                 param => params.push((index, param.clone())),
             }
         }
@@ -117,7 +117,7 @@ impl<'c> PreparedStatement<'c> {
             }
             let value = param.value_for_read(plan);
             let value = (*value).as_ref();
-            self.statement.raw_bind_parameter(*index, Bound(value))?;
+            self.statement.raw_bind_parameter(*index, BoundValue(value))?;
             if let Some(cost) = &mut self.cost {
                 cost.bind(*index, value);
             }
@@ -156,7 +156,7 @@ impl<'c> PreparedStatement<'c> {
             let Param::Parent(column) = param else { continue };
             let key = parent.cell(*column);
             has_keys &= key != ValueRef::Null;
-            self.statement.raw_bind_parameter(*index, Bound(key)).map_err(failed)?;
+            self.statement.raw_bind_parameter(*index, BoundValue(key)).map_err(failed)?;
             if let Some(cost) = &mut self.cost {
                 cost.bind(*index, key);
             }
@@ -323,9 +323,9 @@ pub(crate) fn query_plan(
 
 /// Returns the steps in which SQLite runs a statement.
 fn steps(connection: &Connection, statement: &Statement<Param>) -> rusqlite::Result<Vec<String>> {
-    let mut explained = connection.prepare(&sqlite::explain(statement))?;
+    let mut explained = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", statement.sql))?;
     for index in 1..=statement.params.len() {
-        explained.raw_bind_parameter(index, Bound(Value::Null.as_ref()))?;
+        explained.raw_bind_parameter(index, BoundValue(Value::Null.as_ref()))?;
     }
     explained.raw_query().mapped(|row| row.get("detail")).collect()
 }

@@ -103,7 +103,7 @@ impl State {
     /// The file cannot be read.
     pub async fn into_stores(self) -> Result<StateStores, OpenError> {
         let path = self.path().to_owned();
-        StateStores::new(self).await.map_err(|error| OpenError::of_state(&path, error))
+        StateStores::new(self, None).await.map_err(|error| OpenError::of_state(&path, error))
     }
 
     /// Returns the path of the file.

@@ -4,8 +4,10 @@
 //! hashing a password. Statements run on a thread that may block, because the tables may be large and have no index.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use mesh_backend::tables::{Cells, TableError, Tables};
+use mesh_backend::own_table::{ApiKeyDialect, OwnTable, TableDialect};
+use mesh_backend::tables::{Cells, TableError, Tables, quoted};
 use mesh_backend::transaction::{Failure, Ran};
 use mesh_plan::{BoxFuture, Value};
 use rusqlite::{Connection, OpenFlags};
@@ -14,14 +16,32 @@ use crate::cells::{bind, rows};
 use crate::database::Database;
 use crate::pool::{OPEN_TIMEOUT, connect_waiting};
 
+/// The SQL for tables that Mesh uses itself.
+const DIALECT: TableDialect = TableDialect {
+    is_same: str::eq_ignore_ascii_case,
+    api_keys: ApiKeyDialect {
+        types: None,
+        new_types: ["text"; 2],
+        // A time is a text that SQLite's date functions read, in UTC unless the text states otherwise, or seconds or milliseconds
+        // since 1970. A time that cannot be read has passed.
+        selected: "hash, owner, role, CASE typeof(expires) WHEN 'null' THEN NULL WHEN 'real' THEN expires \
+            WHEN 'integer' THEN CASE WHEN expires > 100000000000 THEN expires / 1000 ELSE expires END \
+            ELSE coalesce(unixepoch(expires), 0) END",
+        equals: "=",
+        params: ["?1", "?2", "?3", "?4"],
+    },
+    audit_types: ["text"; 3],
+    audit_params: ["?1", "?2", "?3"],
+};
+
 /// The tables of the file that is at a path.
-pub(crate) struct FileTables {
+struct FileTables {
     path: PathBuf,
 }
 
 impl Database {
-    pub(crate) fn tables(&self) -> FileTables {
-        FileTables { path: self.path() }
+    pub(crate) fn tables(&self) -> Arc<dyn Tables> {
+        Arc::new(FileTables { path: self.path() })
     }
 }
 
@@ -33,12 +53,14 @@ pub(crate) fn open_for_writing(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Returns the names of a table's columns; empty if there is no such table.
-pub(crate) fn columns(path: &Path, table: &str) -> rusqlite::Result<Vec<String>> {
-    let connection = connect_waiting(path)?;
-    let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;
-    let names = statement.query_map([table], |row| row.get(0))?;
-    names.collect()
+/// Finds a table that Mesh uses itself.
+pub(crate) fn own_table(database: &Database, name: &str) -> rusqlite::Result<OwnTable> {
+    let connection = connect_waiting(&database.path())?;
+    let mut statement = connection.prepare("SELECT name, type FROM pragma_table_info(?1)")?;
+    let columns =
+        statement.query_map([name], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    let (name, quoted, tables) = (name.to_owned(), quoted(name, '"'), database.tables());
+    Ok(OwnTable { name, quoted, columns, reads: Arc::clone(&tables), writes: tables, dialect: &DIALECT })
 }
 
 impl Tables for FileTables {
@@ -77,7 +99,7 @@ impl Tables for FileTables {
             change.commit()?;
             Ok(all)
         });
-        Box::pin(async { running.await.map_err(Failure::Final) })
+        Box::pin(async { Ok(running.await?) })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Reads of a real file: deadlines, writers and snapshots.
 
+mod api_keys;
+mod audit;
 mod export;
 mod few_related;
 mod joined;

@@ -4,7 +4,6 @@
 //! process queue for the connection instead; those of other processes are serialized by SQLite's lock. The file is kept
 //! in WAL mode, in which readers and the writer do not block each other.
 
-pub(crate) mod audit;
 mod connection;
 mod failure;
 mod group;
@@ -21,13 +20,14 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Instant;
 
+use mesh_backend::transaction::DEFAULT_TIMEOUT;
 use mesh_plan::backend::{Script, ScriptError, StepResult};
-use mesh_plan::{BoxFuture, Context, Mutator, Outcome, ResolveError};
+use mesh_plan::mutation::Outcome;
+use mesh_plan::{BoxFuture, Context, Mutator, ResolveError};
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::database::Database;
 use crate::error::{OpenError, open_error};
-use crate::pool::DEFAULT_TIMEOUT;
 use connection::WriteConnection;
 use job::Job;
 use wal::LogBound;

@@ -122,7 +122,7 @@ pub fn post(
     let mut body = Map::new();
     body.insert("query".to_owned(), text.into());
     if format != Format::Json {
-        body.insert("format".to_owned(), format.name().into());
+        body.insert("format".to_owned(), format.as_str().into());
     }
     if let Some(id) = id {
         body.insert("id".to_owned(), id.to_json());
@@ -181,7 +181,7 @@ fn set_query(mut request: Request<Bytes>, query: &QuerySource) -> Result<Request
         QuerySource::Text { format, text } => {
             fields.insert(headers::QUERY, headers::ascii(base64::encode(text)));
             if *format != Format::Json {
-                let value = HeaderValue::from_static(format.name());
+                let value = HeaderValue::from_static(format.as_str());
                 fields.insert(headers::FORMAT, value);
             }
         }

@@ -164,7 +164,7 @@ impl Challenge {
 
 /// An error as it is sent to the client by [`crate::response::error`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{}: {message}", .kind.name())]
+#[error("{kind}: {message}")]
 pub struct WireError {
     /// The kind of the error.
     pub kind: ErrorKind,
@@ -405,16 +405,16 @@ impl WireError {
     /// Returns the body of the reply.
     pub fn body(&self, request_id: &RequestId) -> ErrorBody {
         ErrorBody {
-            error: self.kind.name().to_owned(),
+            error: self.kind.as_str().to_owned(),
             message: self.message.clone().into_owned(),
             request_id: Some(request_id.as_str().to_owned()),
-            code: self.code.map(|code| code.name().to_owned()),
+            code: self.code.map(|code| code.as_str().to_owned()),
             path: self.path.clone(),
             line: self.line,
             column: self.column,
             fields: self.fields.clone(),
             step: self.step,
-            effect: self.effect.map(|effect| effect.name().to_owned()),
+            effect: self.effect.map(|effect| effect.as_str().to_owned()),
         }
     }
 }

@@ -31,9 +31,11 @@ pages! {
     readme: "README.md", "curl", "openssl", "node";
     agents: "docs/agents.md", "curl", "sqlite3";
     api_keys: "docs/api-keys.md", "curl", "sqlite3";
+    attacks: "docs/attacks.md";
     audit: "docs/audit.md", "curl", "sqlite3";
     backend_crate: "mesh-backend/README.md";
     caching: "docs/caching.md", "curl", "sqlite3", "nginx";
+    cli_crate: "mesh-cli/README.md";
     conformance: "tests/conformance/README.md";
     comparison: "docs/comparison.md";
     deploy: "docs/deploy/README.md";

@@ -24,7 +24,7 @@ pub fn program() -> &'static PathBuf {
         if !program.exists() {
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
             let mut build = Command::new(cargo);
-            build.args(["build", "-p", "mesh-server", "--bin", "mesh-server"]);
+            build.args(["build", "-p", "mesh-cli", "--bin", "mesh-server"]);
             if profile.file_name().is_some_and(|name| name == "release") {
                 build.arg("--release");
             }

@@ -299,7 +299,7 @@ fn differing(one: &str, other: &str) -> (String, String) {
 }
 
 /// The arguments that build the measured server.
-const SERVER: &str = "build --quiet --profile dist -p mesh-server";
+const SERVER: &str = "build --quiet --profile dist -p mesh-cli";
 
 /// Returns the folder of build outputs.
 fn target(root: &Path) -> PathBuf {

@@ -25,6 +25,8 @@ use target::Target;
 const STATIC: &str = "static program";
 /// The program that is packaged. The other one is `mesh-conformance`.
 const SERVER: &str = "mesh-server";
+/// The package of the server.
+const SERVER_PACKAGE: &str = "mesh-cli";
 const CONFORMANCE: &str = "mesh-conformance";
 /// Features of the server beyond the default ones.
 const FEATURES: &str = "s3";
@@ -121,10 +123,14 @@ fn chosen(root: &Path, options: &Options) -> Result<(Vec<Target>, Vec<String>), 
 fn build(steps: Steps, root: &Path, target: &Target, profile: &str, programs: &[&str]) -> Steps {
     let flags = std::env::var("RUSTFLAGS").unwrap_or_default();
     let flags = format!("{flags} -C target-feature=+crt-static");
+    let package = |program| if program == SERVER { SERVER_PACKAGE } else { program };
     let packages: String =
-        programs.iter().map(|program| format!(" --package {program} --bin {program}")).collect();
-    let features =
-        if programs.contains(&SERVER) { format!(" --features {SERVER}/{FEATURES}") } else { String::new() };
+        programs.iter().map(|program| format!(" --package {} --bin {program}", package(*program))).collect();
+    let features = if programs.contains(&SERVER) {
+        format!(" --features {SERVER_PACKAGE}/{FEATURES}")
+    } else {
+        String::new()
+    };
     let triple = &target.triple;
     let arguments =
         format!("build --quiet --locked --profile {profile} --target {triple}{packages}{features}");
@@ -202,7 +208,7 @@ fn archive_name(program: &str, triple: &str) -> String {
 
 /// Returns the package of the server.
 fn server(metadata: &Value) -> Result<&Value, String> {
-    let server = list(metadata, "packages").iter().find(|package| name(package) == SERVER);
+    let server = list(metadata, "packages").iter().find(|package| name(package) == SERVER_PACKAGE);
     server.ok_or_else(|| "cargo metadata has no server".to_owned())
 }
 

@@ -134,7 +134,7 @@ fn root() -> PathBuf {
 
 /// The arguments of every test build. One set of features is used throughout, because cargo builds dependencies again
 /// for each set.
-const TESTS: &str = "test --workspace --features mesh-server/s3,mesh-server/otlp,mesh-tests/s3";
+const TESTS: &str = "test --workspace --features mesh-cli/s3,mesh-tests/s3";
 
 /// Runs every test. The tests in `tests/` start the server's binary, so everything is built first. The summary of the
 /// test run ends the output, so skipped tests are listed before it.
@@ -172,8 +172,8 @@ fn check() -> ExitCode {
         .check("tidy", tidy::run)
         .cargo("clippy", "clippy --quiet --workspace --all-targets -- -D warnings")
         .cargo(
-            "clippy, s3 and otlp",
-            "clippy --quiet -p mesh-uploads -p mesh-server -p mesh-tests --features s3,mesh-server/otlp --all-targets -- -D warnings",
+            "clippy, s3",
+            "clippy --quiet -p mesh-uploads -p mesh-server -p mesh-cli -p mesh-tests --features s3 --all-targets -- -D warnings",
         )
         .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]);
     dist::steps(&root(), crates::steps(&root(), advisories(steps))).record_skipped().finish()
@@ -197,7 +197,7 @@ fn advisories(mut steps: Steps) -> Steps {
 
 /// Updates the tables of the reference page. A test compares the page with the code and updates it if `UPDATE_EXPECT` is set.
 fn reference() -> ExitCode {
-    let command = "test --quiet -p mesh-server --bin mesh-server config::reference";
+    let command = "test --quiet -p mesh-cli config::reference";
     Steps::new(root()).show(command, &[("UPDATE_EXPECT", "1")])
 }
 

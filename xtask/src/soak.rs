@@ -48,7 +48,7 @@ impl Part {
             }
         };
         eprintln!("soak, {name}: {seconds} seconds");
-        let built = steps.cargo("build mesh-server", "build --release --quiet -p mesh-server");
+        let built = steps.cargo("build mesh-server", "build --release --quiet -p mesh-cli");
         if built.failed() {
             return built.finish();
         }

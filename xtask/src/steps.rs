@@ -141,7 +141,7 @@ fn exit_code(code: Option<i32>) -> u8 {
 
 /// Builds the server and returns the path of its binary.
 pub(crate) fn build_server(root: &Path) -> Result<PathBuf, String> {
-    let built = Steps::new(root.to_owned()).cargo("build mesh-server", "build --quiet -p mesh-server");
+    let built = Steps::new(root.to_owned()).cargo("build mesh-server", "build --quiet -p mesh-cli");
     if built.failed() { Err("mesh-server does not build".to_owned()) } else { server() }
 }
 

@@ -1,101 +1,89 @@
 //! Idle connections, which are closed after some time.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::runtime::{Handle, Id};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 
-/// A connection that may be idle.
-pub trait IdleConnection: Send + 'static {
-    /// Returns the runtime that opened it.
-    fn runtime(&self) -> Id;
-
-    /// Returns whether that runtime has ended, after which the connection cannot be used.
-    fn has_outlived_runtime(&mut self) -> bool {
-        false
-    }
-}
-
-impl<C: IdleConnection + Sync> IdleConnection for Arc<C> {
-    fn runtime(&self) -> Id {
-        self.as_ref().runtime()
-    }
-}
+use super::connection::Connection;
 
 /// The idle connections of a pool.
-pub struct IdleConnections<C> {
+pub(super) struct IdleConnections<C> {
     timeout: Duration,
-    /// The connections, each with the time since which it is idle. The one used last is at the end.
-    connections: Mutex<Vec<(C, Instant)>>,
-    /// Whether a task closes expired connections.
-    is_swept: AtomicBool,
+    state: Mutex<State<C>>,
 }
 
-impl<C: IdleConnection> IdleConnections<C> {
+struct State<C> {
+    /// The connections, each with the time since which it is idle. The one used last is at the end.
+    connections: Vec<(C, Instant)>,
+    /// The task that closes expired connections. It ends with its runtime, or when there are none.
+    sweeper: Option<AbortHandle>,
+}
+
+impl<C: Connection> IdleConnections<C> {
     /// Creates an empty list, whose connections are closed after this time.
-    pub fn new(timeout: Duration) -> Arc<Self> {
-        Arc::new(Self { timeout, connections: Mutex::default(), is_swept: AtomicBool::new(false) })
+    pub(super) fn new(timeout: Duration) -> Arc<Self> {
+        let state = State { connections: Vec::new(), sweeper: None };
+        Arc::new(Self { timeout, state: Mutex::new(state) })
     }
 
     /// Returns the number of connections.
-    pub fn count(&self) -> usize {
-        self.connections.lock().len()
+    pub(super) fn count(&self) -> usize {
+        self.state.lock().connections.len()
     }
 
     /// Takes the connection that was used last, preferably one of the current runtime: messages of a connection of
     /// another runtime wake two threads.
-    pub fn take(&self) -> Option<C> {
+    pub(super) fn take(&self) -> Option<C> {
         let runtime = Handle::current().id();
-        let mut connections = self.connections.lock();
-        connections.retain_mut(|(connection, _)| !connection.has_outlived_runtime());
+        let connections = &mut self.state.lock().connections;
+        connections.retain_mut(|(connection, _)| connection.is_open());
         let last = connections.len().checked_sub(1)?;
         let index = connections.iter().rposition(|(connection, _)| connection.runtime() == runtime);
         Some(connections.remove(index.unwrap_or(last)).0)
     }
 
     /// Adds a connection.
-    pub fn add(self: &Arc<Self>, connection: C) {
-        self.connections.lock().push((connection, Instant::now()));
-        if let Ok(runtime) = Handle::try_current()
-            && !self.is_swept.swap(true, Ordering::Relaxed)
+    pub(super) fn add(self: &Arc<Self>, connection: C) {
+        let mut state = self.state.lock();
+        state.connections.push((connection, Instant::now()));
+        if state.sweeper.as_ref().is_none_or(AbortHandle::is_finished)
+            && let Ok(runtime) = Handle::try_current()
         {
-            let (sweep, interval) = (Sweep(Arc::downgrade(self)), self.timeout / 2);
-            runtime.spawn(async move {
-                while sweep.0.upgrade().is_some_and(|idle| idle.count() > 0) {
-                    tokio::time::sleep(interval).await;
-                    if let Some(idle) = sweep.0.upgrade() {
-                        idle.close_expired();
-                    }
-                }
-            });
+            state.sweeper = Some(runtime.spawn(sweep(Arc::downgrade(self), self.timeout / 2)).abort_handle());
         }
     }
 
-    fn close_expired(&self) {
-        let mut connections = self.connections.lock();
+    /// Closes the expired connections. Returns whether others are left.
+    fn close_expired(&self) -> bool {
+        let mut state = self.state.lock();
         let is_expired = |(_, since): &mut (_, Instant)| since.elapsed() >= self.timeout;
-        let expired: Vec<_> = connections.extract_if(.., is_expired).collect();
+        let expired: Vec<_> = state.connections.extract_if(.., is_expired).collect();
+        let has_others = !state.connections.is_empty();
+        if !has_others {
+            state.sweeper = None;
+        }
         // The lock is released before connections are closed.
-        drop(connections);
+        drop(state);
         drop(expired);
+        has_others
     }
 }
 
-/// A guard that marks the closing task as running until it is dropped, for example when its runtime ends.
-struct Sweep<C>(Weak<IdleConnections<C>>);
-
-impl<C> Drop for Sweep<C> {
-    fn drop(&mut self) {
-        if let Some(idle) = self.0.upgrade() {
-            idle.is_swept.store(false, Ordering::Relaxed);
+async fn sweep<C: Connection>(idle: Weak<IdleConnections<C>>, interval: Duration) {
+    loop {
+        tokio::time::sleep(interval).await;
+        if !idle.upgrade().is_some_and(|idle| idle.close_expired()) {
+            return;
         }
     }
 }
 
-impl<C> std::fmt::Debug for IdleConnections<C> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<C> fmt::Debug for IdleConnections<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IdleConnections").field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }

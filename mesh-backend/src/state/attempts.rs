@@ -8,11 +8,11 @@ use std::time::SystemTime;
 use mesh_integrity::{AttemptKey, AttemptStore, BoxFuture, StoreError, unix_millis};
 use mesh_plan::Value;
 
-use super::{State, Step, bind, number, number_in};
+use super::{OperationStatement, State, bind, number, number_in};
 use crate::tables::Cells;
 
-fn bind_key(steps: &[Step], key: &AttemptKey) -> Vec<(&'static str, Cells)> {
-    bind(steps, &[Value::Bytes(key.key.to_vec()), number(key.interval)])
+fn bind_key(operation: &[OperationStatement], key: &AttemptKey) -> Vec<(&'static str, Cells)> {
+    bind(operation, &[Value::Bytes(key.key.to_vec()), number(key.interval)])
 }
 
 impl State {
@@ -29,11 +29,11 @@ impl AttemptStore for State {
         Box::pin(async move {
             self.sweep_if_due(unix_millis(SystemTime::now()));
             keys.sort_by_key(|key| key.key);
-            let steps = self.0.statements.count_attempt;
-            let statements: Vec<_> = keys.iter().flat_map(|key| bind_key(steps, key)).collect();
+            let operation = self.0.statements.count_attempt;
+            let statements: Vec<_> = keys.iter().flat_map(|key| bind_key(operation, key)).collect();
             let ran = self.transact(&statements).await?;
             let (mut counted, mut wait) = (Vec::new(), None);
-            for (key, ran) in keys.iter().zip(ran.chunks(steps.len())) {
+            for (key, ran) in keys.iter().zip(ran.chunks(operation.len())) {
                 match ran {
                     [.., count, left] if count.count == 0 => {
                         let left = left.rows.first().map_or(0, |row| number_in(row, 0));

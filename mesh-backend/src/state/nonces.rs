@@ -27,20 +27,20 @@ impl State {
     /// Inserts nonces in the order of their keys, so that servers cannot deadlock. If the response to the commit is lost and
     /// this is repeated, they count as used.
     async fn insert_all(&self, nonces: &[NonceRow], now: u64) -> Result<Vec<NonceUse>, StoreError> {
-        let steps = self.0.statements.insert_nonce;
+        let operation = self.0.statements.insert_nonce;
         let mut sorted: Vec<(usize, &NonceRow)> = nonces.iter().enumerate().collect();
         sorted.sort_by_key(|(_, row)| (row.session.0, &row.text));
         let mut statements = vec![(self.0.statements.lock_mark, Vec::new())];
         for (_, row) in &sorted {
             let session = Value::Bytes(row.session.0.to_vec());
             let values = [session, (&*row.text).into(), number(row.time), number(row.until), number(now)];
-            statements.extend(bind(steps, &values));
+            statements.extend(bind(operation, &values));
         }
         let ran = self.transact(&statements).await?;
         let Some((locked, inserted)) = ran.split_first() else { return Ok(Vec::new()) };
         let mark = locked.rows.first().map_or(u64::MAX, |row| number_in(row, 0));
         let mut uses = vec![NonceUse::Unknown; nonces.len()];
-        for ((index, row), ran) in sorted.into_iter().zip(inserted.chunks(steps.len())) {
+        for ((index, row), ran) in sorted.into_iter().zip(inserted.chunks(operation.len())) {
             if let Some(used) = uses.get_mut(index).filter(|_| row.time > mark) {
                 let is_new = ran.last().is_some_and(|inserted| inserted.count > 0);
                 *used = if is_new { NonceUse::New } else { NonceUse::Used };

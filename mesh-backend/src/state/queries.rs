@@ -4,10 +4,18 @@ use mesh_plan::persisted::{
     ParamDeclarations, Persisted, PersistedQuery, QueryId, QueryStore, QueryStoreError,
 };
 use mesh_plan::{BoxFuture, Value};
-use mesh_ql::Format;
 
 use super::{Inner, State, number};
 use crate::tables::text;
+
+/// Returns the query with the stored format, text and parameters; `None` if they cannot be read.
+pub fn stored_query(format: &str, text: String, params: Option<String>) -> Option<PersistedQuery> {
+    let query = PersistedQuery::new(format.parse().ok()?, text);
+    match params {
+        Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
+        None => Some(query),
+    }
+}
 
 impl QueryStore for State {
     fn find(&self, id: QueryId) -> BoxFuture<'_, Result<Option<PersistedQuery>, QueryStoreError>> {
@@ -15,13 +23,7 @@ impl QueryStore for State {
             let id = Value::Bytes(id.as_bytes().to_vec());
             let found = self.0.tables.read(self.0.statements.find_query, &[id]).await;
             let found = found.map_err(QueryStoreError::new)?;
-            Ok(found.first().and_then(|row| {
-                let query = PersistedQuery::new(Format::parse(&text(row, 0)?)?, text(row, 1)?);
-                match text(row, 2) {
-                    Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
-                    None => Some(query),
-                }
-            }))
+            Ok(found.first().and_then(|row| stored_query(&text(row, 0)?, text(row, 1)?, text(row, 2))))
         })
     }
 
@@ -31,7 +33,7 @@ impl QueryStore for State {
             let declared = query.params();
             let declared = (!declared.is_empty()).then(|| declared.to_string());
             let id = Value::Bytes(query.id().as_bytes().to_vec());
-            let params = [id, query.format().name().into(), query.text().into(), declared.into()];
+            let params = [id, query.format().as_str().into(), query.text().into(), declared.into()];
             tables.read(statements.insert_query, &params).await.map_err(QueryStoreError::new)?;
             let bounds = [*queries, Persisted::TEXT_BYTES].map(|bound| number(bound as u64));
             tables.read(statements.trim_queries, &bounds).await.map(drop).map_err(QueryStoreError::new)

@@ -1,33 +1,38 @@
 //! The attempts to run a transaction, and how each ended. `SPEC §23.2`
 
-use mesh_plan::Outcome;
+use mesh_plan::mutation::Outcome;
+
+/// Whether a transaction that failed may succeed if it is tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// It may: it has lost against a concurrent transaction.
+    Again,
+    /// It may on a new connection: the used one is broken or out of date.
+    OnNewConnection,
+    /// It would fail too.
+    Never,
+}
 
 /// The reason why an attempt was rolled back, or will be when its connection is closed.
 #[derive(Debug)]
-pub enum Failure<E> {
-    /// It has lost against a concurrent transaction. Another attempt may succeed.
-    Conflict(E),
-    /// Its connection was broken or out of date. Another attempt may succeed on a new connection.
-    Stale(E),
-    /// Another attempt would fail too.
-    Final(E),
+pub struct Failure<E> {
+    /// The error.
+    pub error: E,
+    /// Whether another attempt may succeed.
+    pub retry: Retry,
 }
 
 impl<E> Failure<E> {
-    /// Returns the error.
-    pub fn into_error(self) -> E {
-        match self {
-            Self::Conflict(error) | Self::Stale(error) | Self::Final(error) => error,
-        }
-    }
-
     /// Converts the error.
     pub fn map<F>(self, convert: impl FnOnce(E) -> F) -> Failure<F> {
-        match self {
-            Self::Conflict(error) => Failure::Conflict(convert(error)),
-            Self::Stale(error) => Failure::Stale(convert(error)),
-            Self::Final(error) => Failure::Final(convert(error)),
-        }
+        Failure { error: convert(self.error), retry: self.retry }
+    }
+}
+
+/// Creates the failure of an attempt after which another one would fail too.
+impl<E> From<E> for Failure<E> {
+    fn from(error: E) -> Self {
+        Self { error, retry: Retry::Never }
     }
 }
 
@@ -51,10 +56,8 @@ impl Attempts {
     /// Counts an attempt that has failed. Returns the outcome if there is no other attempt.
     pub fn again<T, E>(&mut self, failure: Failure<E>) -> Option<Outcome<T, E>> {
         self.failed += 1;
-        self.is_stale = matches!(failure, Failure::Stale(_));
-        match failure {
-            Failure::Conflict(_) | Failure::Stale(_) if self.failed < Self::MAX => None,
-            failure => Some(Outcome::NotCommitted(failure.into_error())),
-        }
+        self.is_stale = failure.retry == Retry::OnNewConnection;
+        let is_last = failure.retry == Retry::Never || self.failed >= Self::MAX;
+        is_last.then(|| Outcome::NotCommitted(failure.error))
     }
 }

@@ -2,11 +2,11 @@
 
 use std::error::Error as StdError;
 
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
-use mesh_sql::{Statement, Step};
+use mesh_sql::{Dialect, ParamOf, Statement, WriteStep};
 
-use super::attempts::Failure;
+use super::attempts::{Failure, Retry};
 use super::fault::Fault;
 
 /// An engine that runs transactions.
@@ -44,8 +44,8 @@ pub trait Errors {
 
 /// A transaction on a connection in exclusive use. Dropping it rolls it back.
 pub trait Transaction: Errors + Send + 'static {
-    /// A parameter of a statement.
-    type Param: Send + Sync;
+    /// The SQL dialect of the database.
+    type Dialect: Dialect;
     /// A row of a result.
     type Row: Send + Sync;
 
@@ -64,14 +64,14 @@ pub trait Transaction: Errors + Send + 'static {
     /// error. Statements after a failed check may run too, because the transaction is rolled back.
     fn run(
         &mut self,
-        statements: &[&Statement<Self::Param>],
+        statements: &[&Statement<ParamOf<Self::Dialect>>],
         id: &Key,
     ) -> impl Future<Output = (Vec<Ran<Self::Row>>, Option<Self::Error>)> + Send;
 
     /// Runs one statement for the record with this id.
     fn query(
         &mut self,
-        statement: &Statement<Self::Param>,
+        statement: &Statement<ParamOf<Self::Dialect>>,
         id: &Key,
     ) -> impl Future<Output = Result<Ran<Self::Row>, Self::Error>> + Send {
         async {
@@ -88,18 +88,18 @@ pub trait Transaction: Errors + Send + 'static {
     /// Rolls back, unless a statement is still running. If that fails, the connection is closed when it is dropped.
     fn rollback(&mut self) -> impl Future<Output = ()> + Send;
 
+    /// Returns the SQL dialect of the database.
+    fn dialect(&self) -> &Self::Dialect;
+
     /// Returns the statements of a write.
-    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Self::Param>>;
+    fn write_steps(&self, mutation: &Mutation) -> Vec<WriteStep<ParamOf<Self::Dialect>>> {
+        mesh_sql::write_steps(mutation, self.dialect())
+    }
 
     /// Returns one statement for the leading creations that are alike, and their number.
-    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Self::Param>, usize)>;
-
-    /// Returns the statement that finds those of the new records with these ids that policies permit; `None` if all are
-    /// permitted.
-    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Self::Param>>;
-
-    /// Returns whether a parameter is the id of the written record.
-    fn is_id(param: &Self::Param) -> bool;
+    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<ParamOf<Self::Dialect>>, usize)> {
+        mesh_sql::create_many(mutations, self.dialect())
+    }
 
     /// Returns the id in a row.
     fn key(row: &Self::Row) -> Key;
@@ -107,7 +107,7 @@ pub trait Transaction: Errors + Send + 'static {
     /// Finds a record if it may be written, and locks it. `is_first` is whether nothing ran before in the transaction.
     fn lock(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         id: &Key,
         is_first: bool,
     ) -> impl Future<Output = Result<bool, Self::Error>> + Send;
@@ -154,26 +154,4 @@ pub struct Ran<R> {
     pub rows: Vec<R>,
     /// The number of these rows. For a statement that returns none, the number of rows that it found.
     pub count: u64,
-}
-
-/// Whether a transaction that failed may succeed if it is tried again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retry {
-    /// It may: it has lost against a concurrent transaction.
-    Again,
-    /// It may on a new connection: the used one is broken or out of date.
-    OnNewConnection,
-    /// It would fail too.
-    Never,
-}
-
-impl Retry {
-    /// Returns the failure of an attempt with an error.
-    pub fn failure<E>(self, error: E) -> Failure<E> {
-        match self {
-            Self::Again => Failure::Conflict(error),
-            Self::OnNewConnection => Failure::Stale(error),
-            Self::Never => Failure::Final(error),
-        }
-    }
 }

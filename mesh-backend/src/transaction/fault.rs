@@ -1,7 +1,7 @@
 //! What an error of a database says about a write.
 
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{Mutation, WriteError};
 
 /// What an error of a database says about a write.
@@ -75,8 +75,9 @@ impl Violation<'_> {
     fn fields(&self, mutation: &Mutation) -> Vec<String> {
         let action = mutation.action();
         let subjects = [Some(mutation.subject()), action.other().map(|other| &other.subject)];
-        let is_of_table = |subject: &&Subject| self.table.is_none_or(|table| table == subject.table().name);
-        let subjects: Vec<&Subject> = subjects.into_iter().flatten().filter(is_of_table).collect();
+        let is_of_table =
+            |subject: &&GuardedEntity| self.table.is_none_or(|table| table == subject.table().name);
+        let subjects: Vec<&GuardedEntity> = subjects.into_iter().flatten().filter(is_of_table).collect();
         let of_constraint = |name: &str| {
             subjects.iter().map(|subject| subject.fields_of_constraint(name)).find(|it| !it.is_empty())
         };

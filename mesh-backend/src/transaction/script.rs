@@ -1,13 +1,13 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
 use mesh_plan::backend::{Script, ScriptError, ScriptStep, StepResult};
-use mesh_plan::mutation::Subject;
-use mesh_plan::plan::Target;
+use mesh_plan::mutation::GuardedEntity;
+use mesh_plan::plan::ReadTarget;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
-use mesh_sql::Statement;
+use mesh_sql::{ParamOf, Statement};
 
-use super::attempts::Failure;
-use super::engine::{Retry, Transaction};
+use super::attempts::{Failure, Retry};
+use super::engine::Transaction;
 use super::{at_step, write};
 
 /// The result of a step: the ids of the written records, the bodies, and whether a merge has created its record.
@@ -25,7 +25,7 @@ pub async fn run<T: Transaction>(
     let mut done: Vec<StepResult> = Vec::new();
     loop {
         let number = done.len();
-        let next = script.next(&done).map_err(|error| Failure::Final(ScriptError::new(number, error)))?;
+        let next = script.next(&done).map_err(|error| ScriptError::new(number, error))?;
         let Some(step) = next else { return Ok(done) };
         let (ids, bodies, created) = match &step {
             ScriptStep::Write(mutations) => write_all(transaction, mutations, number).await?,
@@ -39,7 +39,7 @@ pub async fn run<T: Transaction>(
             }
             _ => {
                 let error = ResolveError::new("a script has a step of an unknown kind");
-                return Err(Failure::Final(ScriptError::new(number, error)));
+                return Err(ScriptError::new(number, error).into());
             }
         };
         done.push(StepResult { step, ids, bodies, created });
@@ -50,10 +50,10 @@ pub async fn run<T: Transaction>(
 async fn lock<T: Transaction>(
     transaction: &mut T,
     plan: &Plan,
-    subject: &Subject,
+    subject: &GuardedEntity,
     step: usize,
 ) -> Result<(), Failure<ScriptError>> {
-    let Target::Point(id) = plan.target() else { return Ok(()) };
+    let ReadTarget::Point(id) = plan.target() else { return Ok(()) };
     let is_found = !id.is_impossible() && {
         let locked = transaction.lock(subject, id, step == 0).await;
         locked.map_err(|error| at_step::<T>(step, &error))?
@@ -61,7 +61,7 @@ async fn lock<T: Transaction>(
     if is_found {
         return Ok(());
     }
-    Err(Failure::Final(ScriptError::new(step, subject.not_found(id))))
+    Err(ScriptError::new(step, subject.not_found(id)).into())
 }
 
 /// Executes writes, and reads their replies.
@@ -100,7 +100,7 @@ async fn write_all<T: Transaction>(
 /// then found by creating them one by one.
 async fn create_many<T: Transaction>(
     transaction: &mut T,
-    statement: &Statement<T::Param>,
+    statement: &Statement<ParamOf<T::Dialect>>,
     alike: &[Mutation],
 ) -> Result<Option<Vec<Key>>, T::Error> {
     transaction.execute("SAVEPOINT many").await?;
@@ -117,7 +117,7 @@ async fn create_many<T: Transaction>(
 /// permitted result.
 async fn try_create<T: Transaction>(
     transaction: &mut T,
-    statement: &Statement<T::Param>,
+    statement: &Statement<ParamOf<T::Dialect>>,
     alike: &[Mutation],
 ) -> Result<Option<Vec<Key>>, T::Error> {
     let created = transaction.query(statement, &Key::default()).await?;
@@ -126,7 +126,7 @@ async fn try_create<T: Transaction>(
     if ids.len() != alike.len() || ids.iter().any(Key::is_impossible) {
         return Ok(None);
     }
-    if let Some(permitted) = transaction.permitted(first.subject(), &ids) {
+    if let Some(permitted) = mesh_sql::permitted(first.subject(), &ids, transaction.dialect()) {
         let permitted = transaction.query(&permitted, &Key::default()).await?;
         return Ok((permitted.rows.len() == ids.len()).then_some(ids));
     }
@@ -157,7 +157,7 @@ async fn read_replies<T: Transaction>(
 
 /// Reads a plan inside the transaction.
 async fn read<T: Transaction>(transaction: &mut T, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
-    if matches!(plan.target(), Target::Point(id) if id.is_impossible()) {
+    if matches!(plan.target(), ReadTarget::Point(id) if id.is_impossible()) {
         return Ok(plan.empty());
     }
     transaction.read(plan).await
@@ -170,9 +170,9 @@ fn of_write(
     item: usize,
     mutation: &Mutation,
 ) -> Failure<ScriptError> {
-    let failure = match failure {
-        Failure::Final(error) if mutation.is_raced(&error) => Failure::Conflict(error),
-        failure => failure,
+    let retry = match failure.retry {
+        Retry::Never if mutation.is_raced(&failure.error) => Retry::Again,
+        retry => retry,
     };
-    failure.map(|error| ScriptError::of_write(step, item, mutation, error))
+    Failure { retry, ..failure }.map(|error| ScriptError::of_write(step, item, mutation, error))
 }

@@ -3,9 +3,9 @@
 use mesh_plan::error::Rule;
 use mesh_plan::mutation::Action;
 use mesh_plan::{Key, Mutation, WriteError, Written};
-use mesh_sql::{Part, Statement, Step};
+use mesh_sql::{MergePart, ParamOf, Statement, WriteStep};
 
-use super::attempts::Failure;
+use super::attempts::{Failure, Retry};
 use super::engine::{Errors, Ran, Transaction};
 
 /// Runs the statements of a write.
@@ -22,7 +22,7 @@ pub(super) async fn run<T: Transaction>(
     transaction.execute("SAVEPOINT checked").await.map_err(failed)?;
     let mut written = run_each(transaction, mutation, &steps).await?;
     let found = !written.created;
-    let repeated: Vec<_> = repeated.iter().filter(|step| step.part.is_run(found)).collect();
+    let repeated: Vec<_> = repeated.iter().filter(|step| step.merge_part.is_run(found)).collect();
     for batch in repeated.chunks(T::BATCH) {
         let (all, error) = run_batch::<T>(transaction, batch, &written.id).await;
         if let Some(error) = error {
@@ -44,12 +44,12 @@ pub(super) async fn run<T: Transaction>(
 async fn run_each<T: Transaction>(
     transaction: &mut T,
     mutation: &Mutation,
-    steps: &[Step<T::Param>],
+    steps: &[WriteStep<ParamOf<T::Dialect>>],
 ) -> Result<Written, Failure<WriteError>> {
     let (mut id, mut found, mut left) = (mutation.expected_id(), false, steps);
     loop {
         let (batch, rest) = left.split_at(batch_length::<T>(left, found, &id));
-        let batch: Vec<_> = batch.iter().filter(|step| step.part.is_run(found)).collect();
+        let batch: Vec<_> = batch.iter().filter(|step| step.merge_part.is_run(found)).collect();
         let bound = id.clone();
         let (all, error) = run_batch::<T>(transaction, &batch, &bound).await;
         let failed = batch.get(all.len()).copied();
@@ -61,17 +61,17 @@ async fn run_each<T: Transaction>(
                     Err(error) => return Err(failure_of(transaction, mutation, Some(&step), &error).await),
                 };
             }
-            found |= step.part == Part::Find && ran.count > 0;
+            found |= step.merge_part == MergePart::Find && ran.count > 0;
             if ran.count == 0
                 && let Some(error) = step.failure(mutation)
             {
-                let written = step.part.of(mutation);
+                let written = step.merge_part.of(mutation);
                 let is_skipped = step.may_be_skipped() && transaction.is_skipped(written).await;
-                return Err(Failure::Final(if is_skipped { written.skipped() } else { error }));
+                return Err(if is_skipped { written.skipped() } else { error }.into());
             }
             // Several records may be read with the same id ([`mesh_plan::backend::canonical`]).
             if (step.returns_id || step.counts_rows) && ran.count > 1 {
-                return Err(Failure::Final(WriteError::conflict(Rule::Unique)));
+                return Err(WriteError::conflict(Rule::Unique).into());
             }
             if step.returns_id {
                 id = returned_id::<T>(&ran, mutation)?;
@@ -91,7 +91,7 @@ async fn run_each<T: Transaction>(
 /// Runs statements of a write ([`Transaction::run`]).
 async fn run_batch<T: Transaction>(
     transaction: &mut T,
-    batch: &[&Step<T::Param>],
+    batch: &[&WriteStep<ParamOf<T::Dialect>>],
     id: &Key,
 ) -> (Vec<Ran<T::Row>>, Option<T::Error>) {
     let statements: Vec<&Statement<_>> = batch.iter().map(|step| &step.statement).collect();
@@ -99,14 +99,14 @@ async fn run_batch<T: Transaction>(
 }
 
 /// Returns the number of the next statements that can be sent at once, because none depends on the result of another.
-fn batch_length<T: Transaction>(steps: &[Step<T::Param>], found: bool, id: &Key) -> usize {
-    let run = steps.iter().enumerate().filter(|(_, step)| step.part.is_run(found));
+fn batch_length<T: Transaction>(steps: &[WriteStep<ParamOf<T::Dialect>>], found: bool, id: &Key) -> usize {
+    let run = steps.iter().enumerate().filter(|(_, step)| step.merge_part.is_run(found));
     for (count, (index, step)) in run.enumerate() {
         let is_full = count == T::BATCH;
         if is_full || (count > 0 && id.is_empty() && uses_id::<T>(step)) {
             return index;
         }
-        if step.part == Part::Find {
+        if step.merge_part == MergePart::Find {
             return index + 1;
         }
     }
@@ -114,8 +114,8 @@ fn batch_length<T: Transaction>(steps: &[Step<T::Param>], found: bool, id: &Key)
 }
 
 /// Returns whether a statement needs the id of the written record.
-fn uses_id<T: Transaction>(step: &Step<T::Param>) -> bool {
-    step.statement.params.iter().any(T::is_id)
+fn uses_id<T: Transaction>(step: &WriteStep<ParamOf<T::Dialect>>) -> bool {
+    step.statement.params.iter().any(|param| param.is_id())
 }
 
 /// Returns the id in the rows of the statement that writes a record.
@@ -123,26 +123,27 @@ fn returned_id<T: Transaction>(ran: &Ran<T::Row>, mutation: &Mutation) -> Result
     let id = ran.rows.first().map(T::key).unwrap_or_default();
     if id.is_impossible() {
         let fields = mutation.written().null_fields(&id);
-        return Err(Failure::Final(WriteError::conflict_of(Rule::NotEmpty, fields)));
+        return Err(WriteError::conflict_of(Rule::NotEmpty, fields).into());
     }
     Ok(id)
 }
 
 /// Returns the failure of a write for an error that needs no search for its cause.
 fn write_failure<T: Errors>(error: &T::Error, mutation: &Mutation) -> Failure<WriteError> {
-    T::retry(error).failure(T::fault(error, mutation).into_error(mutation))
+    Failure { error: T::fault(error, mutation).into_error(mutation), retry: T::retry(error) }
 }
 
 /// Returns the failure for an error of a statement of a write.
 async fn failure_of<T: Transaction>(
     transaction: &mut T,
     mutation: &Mutation,
-    step: Option<&&Step<T::Param>>,
+    step: Option<&&WriteStep<ParamOf<T::Dialect>>>,
     error: &T::Error,
 ) -> Failure<WriteError> {
-    let mutation = step.map_or(mutation, |step| step.part.of(mutation));
-    match write_failure::<T>(error, mutation) {
-        Failure::Final(failed) => Failure::Final(transaction.search_fields(mutation, error, failed).await),
-        failure => failure,
+    let mutation = step.map_or(mutation, |step| step.merge_part.of(mutation));
+    let mut failure = write_failure::<T>(error, mutation);
+    if failure.retry == Retry::Never {
+        failure.error = transaction.search_fields(mutation, error, failure.error).await;
     }
+    failure
 }

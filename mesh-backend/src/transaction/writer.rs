@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use mesh_plan::backend::{Script, ScriptError, StepResult};
-use mesh_plan::{BoxFuture, Context, Mutator, Outcome};
+use mesh_plan::mutation::Outcome;
+use mesh_plan::{BoxFuture, Context, Mutator};
 
 use super::{End, Engine, run};
 

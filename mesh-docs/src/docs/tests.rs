@@ -8,6 +8,7 @@ use http::header::HeaderMap;
 use mesh_plan::memory::Tables;
 use mesh_plan::{Context, Value};
 use mesh_schema::{Document, Schema};
+use mesh_wire::ErrorKind;
 use serde_json::Value as Json;
 
 use super::*;
@@ -328,11 +329,17 @@ fn other_paths_and_methods_are_refused() {
         assert!(docs.call(&Method::GET, path).is_none(), "{path}");
     }
     for path in ["/docs/nothing", "/docs/assets/app.js", "/docs/schema/x"] {
-        assert!(matches!(docs.call(&Method::GET, path), Some(Err(Error::NotFound))), "{path}");
+        assert!(
+            matches!(docs.call(&Method::GET, path), Some(Err(error)) if error.kind == ErrorKind::NotFound),
+            "{path}"
+        );
     }
     let wrong = [(Method::POST, "/docs"), (Method::GET, "/docs/execute"), (Method::PUT, "/docs/schema")];
     for (method, path) in wrong {
-        assert!(matches!(docs.call(&method, path), Some(Err(Error::MethodNotAllowed(_)))), "{path}");
+        assert!(
+            matches!(docs.call(&method, path), Some(Err(error)) if error.kind == ErrorKind::MethodNotAllowed),
+            "{path}"
+        );
     }
     let allow = send(&docs, &Method::OPTIONS, "/docs/execute", &[], "").unwrap();
     assert_eq!((allow.status().as_u16(), allow.headers()[ALLOW].to_str().unwrap()), (204, "POST, OPTIONS"));

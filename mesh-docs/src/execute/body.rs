@@ -1,115 +1,49 @@
 //! Decoding of execute bodies.
 
 use http::HeaderMap;
-use http::header::CONTENT_TYPE;
-use mesh_plan::JsonId;
-use mesh_ql::{Format, ParamValues};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use mesh_ql::ParamValues;
+use mesh_wire::WireError;
+use mesh_wire::request::{PostBody, decode_body, parse_params};
+use serde::Deserialize;
 
-use crate::Error;
-
-/// A decoded body: `{query, format?, id?, params?, check?, explain?}`. The last two extend the protocol.
-#[derive(Debug, PartialEq)]
+/// A decoded body: that of a posted read with two further members, which extend the protocol.
+#[derive(Debug)]
 pub(super) struct Posted {
-    pub(super) format: Format,
-    pub(super) text: String,
-    /// The id of a point read.
-    pub(super) id: Option<JsonId>,
+    /// The query, and the id of a point read.
+    pub(super) read: PostBody,
     /// The values of parameters.
     pub(super) params: Option<ParamValues>,
+    pub(super) switches: Switches,
+}
+
+/// Further members of a body.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Switches {
     /// Whether to plan the query without running it.
     pub(super) check: bool,
     /// Whether to return the query plans of the database.
     pub(super) explain: bool,
 }
 
-/// The undecoded members. Unknown members are ignored, duplicate ones refused.
-#[derive(Deserialize)]
-struct Members<'b> {
-    #[serde(default, borrow, deserialize_with = "written")]
-    query: Option<&'b RawValue>,
-    #[serde(default, borrow, deserialize_with = "written")]
-    format: Option<&'b RawValue>,
-    #[serde(default, borrow, deserialize_with = "written")]
-    id: Option<&'b RawValue>,
-    #[serde(default, borrow, deserialize_with = "written")]
-    params: Option<&'b RawValue>,
-    #[serde(default, borrow, deserialize_with = "written")]
-    check: Option<&'b RawValue>,
-    #[serde(default, borrow, deserialize_with = "written")]
-    explain: Option<&'b RawValue>,
-}
-
-/// Deserializes a value that is present, even if it is `null`.
-fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
 impl Posted {
     /// Decodes a body. The values of parameters may have at most `params_max` bytes.
-    pub(super) fn decode(headers: &HeaderMap, body: &[u8], params_max: usize) -> Result<Self, Error> {
-        if !is_json(headers) {
-            return Err(Error::NotJson);
-        }
-        let wrong = |why: &str| Error::Body(why.to_owned());
-        let text = std::str::from_utf8(body).map_err(|_| wrong("The body is not UTF-8"))?;
-        if !text.trim_ascii_start().starts_with('{') {
-            return Err(wrong("The body must be a JSON object {query, format?, id?}"));
-        }
-        let members: Members<'_> = serde_json::from_str(text)
-            .map_err(|error| Error::Body(format!("The body is not a valid JSON object: {error}")))?;
-        let query = members.query.ok_or_else(|| wrong("The body has no 'query'"))?;
-        let format = match members.format {
-            None => Format::Json,
-            Some(format) => parsed::<String>(format)
-                .and_then(|name| Format::parse(&name))
-                .ok_or_else(|| wrong("'format' in the body must be \"json\" or \"ql\""))?,
-        };
-        let id = members.id.map(|id| {
-            let wrong = || wrong("'id' in the body must be a string, a number or an array of the id's parts");
-            JsonId::parse(id.get()).ok_or_else(wrong)
-        });
-        let switch = |name: &str, value: Option<&RawValue>| match value {
-            None => Ok(false),
-            Some(value) => parsed::<bool>(value)
-                .ok_or_else(|| Error::Body(format!("'{name}' in the body must be true or false"))),
-        };
-        Ok(Self {
-            format,
-            text: parsed(query).ok_or_else(|| wrong("'query' in the body must be a string"))?,
-            id: id.transpose()?,
-            params: members.params.map(|values| params(values, params_max)).transpose()?,
-            check: switch("check", members.check)?,
-            explain: switch("explain", members.explain)?,
-        })
+    pub(super) fn decode(headers: &HeaderMap, body: &[u8], params_max: usize) -> Result<Self, WireError> {
+        let read = decode_body(headers, body)?;
+        let params = read.params.as_deref();
+        let params = params.map(|text| parse_params(text, "'params' in the body", params_max)).transpose()?;
+        let switches = serde_json::from_slice(body).map_err(|_| {
+            WireError::transport("'check' in the body must be true or false, and so must 'explain'")
+        })?;
+        Ok(Self { read, params, switches })
     }
-}
-
-/// Returns whether the content type is JSON, which pages of other origins cannot send without a CORS preflight.
-fn is_json(headers: &HeaderMap) -> bool {
-    let mut types = headers.get_all(CONTENT_TYPE).iter();
-    let (Some(only), None) = (types.next(), types.next()) else { return false };
-    let kind = only.to_str().unwrap_or_default().split(';').next().unwrap_or_default();
-    kind.trim().eq_ignore_ascii_case("application/json")
-}
-
-fn parsed<'v, T: Deserialize<'v>>(value: &'v RawValue) -> Option<T> {
-    serde_json::from_str(value.get()).ok()
-}
-
-fn params(value: &RawValue, bound: usize) -> Result<ParamValues, Error> {
-    let bytes = value.get().len();
-    if bytes > bound {
-        return Err(Error::ParamsTooLong { bytes, bound });
-    }
-    let wrong = |error| Error::Body(format!("'params' in the body is not a JSON object of values: {error}"));
-    ParamValues::parse(value.get()).map_err(wrong)
 }
 
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use http::header::CONTENT_TYPE;
+    use mesh_wire::request::PostedId;
 
     use super::*;
 
@@ -121,11 +55,11 @@ mod tests {
 
     #[test]
     fn ids_keep_their_digits() {
-        let id = |body| decode(body).unwrap().id;
-        let text = |text: &str| Some(JsonId::Text(text.to_owned()));
+        let id = |body| decode(body).unwrap().read.id;
+        let text = |text: &str| Some(PostedId::Text(text.to_owned()));
         assert_eq!(id(r#"{"query":"q","id":9007199254740993}"#), text("9007199254740993"));
         assert_eq!(id(r#"{"query":"q","id":"a b"}"#), text("a b"));
-        let parts = Some(JsonId::Parts(vec!["1".to_owned(), "a,b".to_owned()]));
+        let parts = Some(PostedId::Parts(vec!["1".to_owned(), "a,b".to_owned()]));
         assert_eq!(id(r#"{"query":"q","id":[1,"a,b"]}"#), parts);
         assert_eq!(id(r#"{"query":"q","more":{}}"#), None);
     }
@@ -149,15 +83,5 @@ mod tests {
             let error = decode(body).unwrap_err();
             assert!(error.contains(words), "{body}: {error}");
         }
-    }
-
-    #[test]
-    fn only_json_content_types_are_accepted() {
-        for kind in ["text/plain", "application/x-www-form-urlencoded", "application/jsonp"] {
-            let mut headers = HeaderMap::new();
-            headers.insert(CONTENT_TYPE, HeaderValue::from_str(kind).unwrap());
-            assert!(matches!(Posted::decode(&headers, b"{}", 100), Err(Error::NotJson)), "{kind}");
-        }
-        assert!(matches!(Posted::decode(&HeaderMap::new(), b"{}", 100), Err(Error::NotJson)));
     }
 }

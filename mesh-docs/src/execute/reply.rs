@@ -113,8 +113,8 @@ fn plan_json(root: &Node) -> Json {
 fn collect(parent: &Node, joins: &mut Vec<Json>) {
     for join in &parent.joins {
         let node = &join.node;
-        let cardinality = if join.form.is_one() { Cardinality::One } else { Cardinality::Many };
-        let cardinality = Cardinality::name(cardinality);
+        let cardinality = if join.nesting.is_one() { Cardinality::One } else { Cardinality::Many };
+        let cardinality = Cardinality::as_str(cardinality);
         joins.push(
             json!({"path": node.path, "entity": node.entity, "type": cardinality, "fields": fields(node)}),
         );

@@ -51,8 +51,8 @@ pub(super) fn order(of: &Writer<'_>, limits: &Limits) -> Value {
             "field": {"anyOf": fields},
             "aggregate": {"type": ["string", "object"]},
             "relation": one_of(&names),
-            "direction": {"enum": Direction::ALL.map(Direction::name)},
-            "nulls": {"enum": Nulls::ALL.map(Nulls::name)},
+            "direction": {"enum": Direction::ALL.map(Direction::as_str)},
+            "nulls": {"enum": Nulls::ALL.map(Nulls::as_str)},
         },
         "required": ["direction"],
         "oneOf": [
@@ -123,7 +123,7 @@ pub(super) fn fold(entity: &Entity) -> Value {
     json!({
         "type": "object",
         "properties": {
-            "fn": {"enum": mesh_ql::AggregateFn::ALL.map(mesh_ql::AggregateFn::name)},
+            "fn": {"enum": mesh_ql::AggregateFn::ALL.map(mesh_ql::AggregateFn::as_str)},
             "field": {"type": "string"},
             "distinct": {"type": "boolean"},
         },

@@ -41,7 +41,7 @@ pub(super) fn tree(of: &Writer<'_>) -> Value {
         "value": true,
         "where": true,
     });
-    let operators = FilterOp::ALL.map(FilterOp::name);
+    let operators = FilterOp::ALL.map(FilterOp::as_str);
     let compared = json!({
         "required": ["field", "op"],
         "properties": {"op": {"enum": operators}, "relation": false, "where": false},
@@ -53,12 +53,12 @@ pub(super) fn tree(of: &Writer<'_>) -> Value {
         set(&mut form, "properties", properties);
         form
     };
-    let every = Quantifier::Every.name();
+    let every = Quantifier::Every.as_str();
     let related = [
         with(json!({"required": ["relation", "op", "where"]}), json!({"const": every})),
         with(
             json!({"required": ["relation", "op"]}),
-            json!({"enum": [Quantifier::Some.name(), Quantifier::None.name()]}),
+            json!({"enum": [Quantifier::Some.as_str(), Quantifier::None.as_str()]}),
         ),
     ];
     let forms = [compared].into_iter().chain(related).collect();
@@ -79,7 +79,7 @@ pub(super) fn having(of: &Writer<'_>) -> Value {
     let properties = json!({
         "field": one_of(&names),
         "aggregate": {"type": "string"},
-        "op": {"enum": FilterOp::ALL.map(FilterOp::name)},
+        "op": {"enum": FilterOp::ALL.map(FilterOp::as_str)},
         "value": true,
     });
     let forms = vec![json!({"required": ["field", "op"]}), json!({"required": ["aggregate", "op"]})];

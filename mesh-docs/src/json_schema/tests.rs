@@ -115,10 +115,10 @@ fn no_enumeration_is_empty() {
         for joins in ["", &format!(", {related}")] {
             let document = format!(
                 r#"{{"entities": {{"only": {{"fields": ["f"], "types": {{"f": "{}"}}, "idField": null}}}}{joins}}}"#,
-                ty.name()
+                ty.as_str()
             );
             let schema = Schema::read(&document, None).unwrap_or_else(|faults| panic!("{faults:?}"));
-            assert_enumerations(&of_queries(&schema, &Limits::default()), ty.name());
+            assert_enumerations(&of_queries(&schema, &Limits::default()), ty.as_str());
         }
     }
     let nothing = Schema::read(r#"{"entities": {}}"#, None).unwrap_or_else(|faults| panic!("{faults:?}"));

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::components::{ERROR, json_response};
-use super::{Api, Options, component};
+use super::{Api, OpenApiOptions, component};
 use crate::json::set;
 
 /// Status, name of the response, description, and errors with that status.
@@ -67,7 +67,7 @@ impl Api<'_> {
     }
 }
 
-pub(super) fn responses(options: &Options) -> Value {
+pub(super) fn responses(options: &OpenApiOptions) -> Value {
     let guarded = options.integrity.is_some() || options.persisted.is_some();
     let writes = options.mutations || options.uploads.is_some();
     let is_used = |status: &str| match status {
@@ -103,7 +103,7 @@ pub(super) fn responses(options: &Options) -> Value {
 }
 
 /// Returns the codes of refused credentials.
-fn codes(options: &Options) -> Vec<&'static str> {
+fn codes(options: &OpenApiOptions) -> Vec<&'static str> {
     let mut all = vec!["TOKEN_MISSING", "TOKEN_INVALID", "TOKEN_EXPIRED"];
     if options.integrity.is_some() {
         all.extend(["TOKEN_REVOKED", "SIGNATURE_MISSING", "REPLAYED", "BAD_CREDENTIALS"]);

@@ -123,7 +123,7 @@ impl Api<'_> {
             self.add(if options.base.is_empty() { "/" } else { &options.base }, "post", read);
         }
         if let Some(registration) = options.persisted.filter(|it| *it != Registration::Closed) {
-            let types: Vec<_> = FieldType::ALL.iter().map(|ty| ty.name()).collect();
+            let types: Vec<_> = FieldType::ALL.iter().map(|ty| ty.as_str()).collect();
             let declared = json!({
                 "type": "object",
                 "description": "Declared parameters, with the values that are used if a request has none",

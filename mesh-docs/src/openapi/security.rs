@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Options;
+use super::OpenApiOptions;
 
 /// The name of the scheme of bearers.
 const BEARER: &str = "bearerAuth";
 
 /// Returns the security schemes.
-pub(super) fn schemes(options: &Options) -> Value {
+pub(super) fn schemes(options: &OpenApiOptions) -> Value {
     let key = |name: &str, description: &str| json!({"type": "apiKey", "in": "header", "name": name, "description": description});
     let mut all = Map::new();
     if options.integrity.is_some() {
@@ -27,7 +27,7 @@ pub(super) fn schemes(options: &Options) -> Value {
 }
 
 /// Returns the security requirements of a read.
-pub(super) fn read_requirements(options: &Options) -> Value {
+pub(super) fn read_requirements(options: &OpenApiOptions) -> Value {
     let mut all = signed(options);
     if options.integrity.is_none() || !options.signed_only {
         all.extend(options.bearers.then(|| json!({BEARER: []})));
@@ -37,7 +37,7 @@ pub(super) fn read_requirements(options: &Options) -> Value {
 }
 
 /// Returns the security requirements of a write or a registration; `None` if they equal those of a read.
-pub(super) fn write_requirements(options: &Options) -> Option<Value> {
+pub(super) fn write_requirements(options: &OpenApiOptions) -> Option<Value> {
     let mut all = signed(options);
     if options.integrity.is_none() {
         all.extend(options.bearers.then(|| json!({BEARER: []})));
@@ -46,7 +46,7 @@ pub(super) fn write_requirements(options: &Options) -> Option<Value> {
 }
 
 /// Returns the security requirements of the docs surface, whose requests are not signed.
-pub(super) fn docs_requirements(options: &Options) -> Value {
+pub(super) fn docs_requirements(options: &OpenApiOptions) -> Value {
     let mut all = Vec::new();
     if options.integrity.is_some() {
         all.push(json!({"token": []}));
@@ -58,10 +58,10 @@ pub(super) fn docs_requirements(options: &Options) -> Value {
 }
 
 /// Returns the security requirements of beginning a session: of a login, or of the exchange of a bearer.
-pub(super) fn login_requirements(options: &Options) -> Value {
+pub(super) fn login_requirements(options: &OpenApiOptions) -> Value {
     if options.bearers { json!([{}, {BEARER: []}]) } else { json!([]) }
 }
 
-fn signed(options: &Options) -> Vec<Value> {
+fn signed(options: &OpenApiOptions) -> Vec<Value> {
     options.integrity.iter().map(|_| json!({"token": [], "signature": []})).collect()
 }

@@ -14,9 +14,9 @@ const BLOG: &str = r#"{
 }"#;
 
 #[track_caller]
-fn check(change: impl FnOnce(&mut Options), expected: &Expect) {
+fn check(change: impl FnOnce(&mut OpenApiOptions), expected: &Expect) {
     let schema = Schema::read(BLOG, None).unwrap_or_else(|faults| panic!("{faults:?}"));
-    let mut options = Options::new("/mesh");
+    let mut options = OpenApiOptions::new("/mesh");
     change(&mut options);
     let document = document(&schema, &options);
     let mut shown = String::new();
@@ -47,7 +47,7 @@ fn reads_without_optional_profiles() {
 
 #[test]
 fn all_optional_profiles() {
-    let all = |options: &mut Options| {
+    let all = |options: &mut OpenApiOptions| {
         options.integrity = Some(Bound::Accepted);
         options.persisted = Some(Registration::Signed);
         options.events = true;
@@ -86,7 +86,7 @@ fn all_optional_profiles() {
 fn lists_have_a_media_type_for_each_form() {
     let schema = Schema::read(BLOG, None).unwrap();
     let types = |events: bool, exports: bool| {
-        let mut options = Options::new("/mesh");
+        let mut options = OpenApiOptions::new("/mesh");
         (options.events, options.exports) = (events, exports);
         let document = document(&schema, &options);
         let content = &document["paths"]["/mesh/post"]["get"]["responses"]["200"]["content"];
@@ -99,7 +99,7 @@ fn lists_have_a_media_type_for_each_form() {
 
 #[test]
 fn persisted_queries_only() {
-    let only = |options: &mut Options| {
+    let only = |options: &mut OpenApiOptions| {
         options.base.clear();
         options.persisted = Some(Registration::Closed);
         options.only = true;
@@ -129,7 +129,7 @@ fn every_reference_resolves() {
     }
     let schema = Schema::read(BLOG, None).unwrap();
     for profiles in 0..32 {
-        let mut options = Options::new("");
+        let mut options = OpenApiOptions::new("");
         let is = |bit: u32| profiles & (1 << bit) != 0;
         options.integrity = is(0).then_some(Bound::Required);
         options.persisted = is(1).then_some(Registration::Open);
@@ -154,7 +154,7 @@ fn every_reference_resolves() {
 fn security_says_which_credentials_suffice() {
     let schema = Schema::read(BLOG, None).unwrap();
     let security = |integrity: Option<Bound>, [bearers, anonymous, signed_only]: [bool; 3]| {
-        let mut options = Options::new("/mesh");
+        let mut options = OpenApiOptions::new("/mesh");
         (options.integrity, options.mutations) = (integrity, true);
         (options.bearers, options.anonymous, options.signed_only) = (bearers, anonymous, signed_only);
         options.persisted = Some(Registration::Signed);
@@ -195,7 +195,7 @@ fn security_says_which_credentials_suffice() {
 #[test]
 fn refused_credentials_have_codes() {
     let schema = Schema::read(BLOG, None).unwrap();
-    let mut options = Options::new("/mesh");
+    let mut options = OpenApiOptions::new("/mesh");
     options.bearers = true;
     let document = document(&schema, &options);
     let response = &document["components"]["responses"]["Unknown"];
@@ -209,7 +209,7 @@ fn refused_credentials_have_codes() {
 fn an_id_of_several_fields_is_an_array_of_its_parts() {
     let schema = r#"{"entities": {"detail": {"fields": ["orderId", "note"], "idField": ["orderId", "note"],
         "types": {"orderId": "integer"}}}}"#;
-    let document = document(&Schema::read(schema, None).unwrap(), &Options::new("/mesh"));
+    let document = document(&Schema::read(schema, None).unwrap(), &OpenApiOptions::new("/mesh"));
     // The form of an array in a path is its items, each percent-encoded, joined by commas.
     let id = &document["paths"]["/mesh/detail/{id}"]["get"]["parameters"][0]["schema"];
     let parts = json!([{"type": "integer", "format": "int64"}, {"type": "string"}]);
@@ -223,7 +223,7 @@ fn descriptions_of_the_schema_are_those_of_records_and_their_members() {
             "fields": ["id", "title"], "computed": {"label": {"from": ["title"], "template": "{title}"}},
             "description": "An article", "descriptions": {"title": "Its headline", "label": "For lists"}}}}"#;
     let schema = Schema::read(text, None).unwrap_or_else(|faults| panic!("{faults:?}"));
-    let document = document(&schema, &Options::new("/mesh"));
+    let document = document(&schema, &OpenApiOptions::new("/mesh"));
     let records = document["components"]["schemas"].as_object().unwrap();
     let (_, post) =
         records.iter().find(|(_, record)| record["description"] == "An article").expect("the record");

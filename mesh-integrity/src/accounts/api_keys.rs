@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use ring::digest::{SHA256, digest};
 
+use super::TableLayoutError;
 use crate::{BoxFuture, SessionId, StoreError};
 
 /// The prefix of every API key.
@@ -120,55 +121,35 @@ pub const API_KEY_COLUMNS: [&str; 4] = ["hash", "owner", "role", "expires"];
 /// compares a column of the table with a name; `create` is the statement that creates such a table.
 ///
 /// # Errors
-/// [`ApiKeysTableError`] if the table or some of its columns are missing.
+/// [`TableLayoutError`] if the table or some of its columns are missing.
 pub fn check_api_key_columns(
     table: &str,
     columns: &[String],
     is_column: impl Fn(&str, &str) -> bool,
     create: &str,
-) -> Result<(), ApiKeysTableError> {
+) -> Result<(), TableLayoutError> {
     if columns.is_empty() {
-        return Err(ApiKeysTableError::missing(table, create));
+        return Err(TableLayoutError::from(format!(
+            "there is no table '{table}' for 'api_keys.table'; create it with `mesh-server api-key --role ROLE --create-table`, which \
+             makes a first key, too, or with\n  {create}"
+        )));
     }
     let missing = |name: &&str| !columns.iter().any(|column| is_column(column, name));
     let missing = API_KEY_COLUMNS.into_iter().filter(missing);
     let faults =
         missing.map(|name| format!("the table '{table}' of 'api_keys.table' has no column '{name}'"));
-    ApiKeysTableError::check(faults.collect(), create)
+    check_api_key_faults(faults.collect(), create)
 }
 
-/// The faults of a table of API keys that lacks required columns.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", faults.join("; "))]
-pub struct ApiKeysTableError {
-    /// The faults, at least one. The last one ends with the statement that creates a table.
-    pub faults: Vec<String>,
-}
-
-impl ApiKeysTableError {
-    fn missing(table: &str, create: &str) -> Self {
-        let fault = format!(
-            "there is no table '{table}' for 'api_keys.table'; create it with `mesh-server api-key --role ROLE --create-table`, which \
-             makes a first key, too, or with\n  {create}"
-        );
-        Self { faults: vec![fault] }
-    }
-
-    /// Turns the faults of an existing table into an error.
-    ///
-    /// # Errors
-    /// [`ApiKeysTableError`] unless `faults` is empty.
-    pub fn check(mut faults: Vec<String>, create: &str) -> Result<(), Self> {
-        let Some(last) = faults.last_mut() else { return Ok(()) };
+/// Turns the faults of an existing table into an error, which ends with the statement that creates a table.
+///
+/// # Errors
+/// [`TableLayoutError`] unless `faults` is empty.
+pub fn check_api_key_faults(mut faults: Vec<String>, create: &str) -> Result<(), TableLayoutError> {
+    if let Some(last) = faults.last_mut() {
         last.push_str(&format!("; a table of API keys is created with\n  {create}"));
-        Err(Self { faults })
     }
-}
-
-impl From<String> for ApiKeysTableError {
-    fn from(fault: String) -> Self {
-        Self { faults: vec![fault] }
-    }
+    TableLayoutError::check(faults)
 }
 
 #[cfg(test)]

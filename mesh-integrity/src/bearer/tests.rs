@@ -185,6 +185,8 @@ fn a_public_key_is_no_shared_secret() {
     assert_eq!(fault(verify(&rules, &public)), BearerFault::Algorithm, "a secret is no public key");
 }
 
+/// Attack without a session: a token with `alg: none`, a foreign algorithm, or a public key used as a shared
+/// secret.
 #[test]
 fn no_spelling_of_none_and_no_other_algorithm_is_accepted() {
     let (issuer, rules) = (issuer(), BearerVerifier::new());
@@ -230,6 +232,7 @@ fn no_spelling_of_none_and_no_other_algorithm_is_accepted() {
     assert_eq!(fault(verify(&rules, &unsigned)), BearerFault::Signature);
 }
 
+/// Attack without a session: tokens with critical extensions, for another audience or of another use.
 #[test]
 fn critical_extensions_and_tokens_for_other_uses_are_refused() {
     let rules = BearerVerifier::new();
@@ -247,6 +250,7 @@ fn critical_extensions_and_tokens_for_other_uses_are_refused() {
     }
 }
 
+/// Attack without a session: altered, truncated and oversized tokens.
 #[test]
 fn malformed_tokens_are_refused() {
     let rules = BearerVerifier::new();

@@ -1,5 +1,6 @@
 //! The rules that a bearer must meet.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use ring::digest;
@@ -9,7 +10,7 @@ use super::compact::Compact;
 use super::keys::Thumbprint;
 use super::names::{find, text};
 use super::{BearerError, BearerFault, KeySet};
-use crate::session::{Claims, ClaimsError, from_unix_millis, unix_millis};
+use crate::session::{ClaimsError, SessionClaims, from_unix_millis, unix_millis};
 use crate::{Session, SessionId, token};
 
 /// The last second that a time in a token may name: the end of the year 9999.
@@ -164,7 +165,7 @@ impl BearerVerifier {
             claims: self.claims_of(&claims)?,
             expires_at: from_unix_millis(expiry),
         };
-        Ok(OpenedBearer { session, start, expiry, key })
+        Ok(OpenedBearer { session: Arc::new(session), start, expiry, key })
     }
 
     /// Checks that a token is valid at a given time, within the leeway, and that its key is still one of the issuer's
@@ -231,10 +232,10 @@ impl BearerVerifier {
         }
     }
 
-    fn claims_of(&self, claims: &Map<String, Value>) -> Result<Claims, BearerFault> {
+    fn claims_of(&self, claims: &Map<String, Value>) -> Result<SessionClaims, BearerFault> {
         let found = self.claims.iter().filter_map(|name| Some((name.clone(), find(claims, name)?.clone())));
         let found = found.filter(|(_, value)| !value.is_null());
-        Claims::new(found.collect()).map_err(|error| match error {
+        SessionClaims::new(found.collect()).map_err(|error| match error {
             ClaimsError::Value { name } => BearerFault::Claim { name },
             ClaimsError::TooLong => BearerFault::ClaimsTooLong,
         })
@@ -244,7 +245,7 @@ impl BearerVerifier {
 /// A token whose signature has been verified. It may have expired.
 #[derive(Clone)]
 pub struct OpenedBearer {
-    session: Session,
+    session: Arc<Session>,
     /// Milliseconds since the Unix epoch.
     start: u64,
     expiry: u64,
@@ -254,7 +255,7 @@ pub struct OpenedBearer {
 impl OpenedBearer {
     /// Returns the caller as a session, which ends when the token expires. [`BearerVerifier::check`] accepts the token
     /// longer by the leeway. The session id is derived from the signed part of the token.
-    pub fn session(&self) -> &Session {
+    pub fn session(&self) -> &Arc<Session> {
         &self.session
     }
 }

@@ -139,7 +139,7 @@ mod tests {
 
     fn session(user: &str, number: u8) -> Session {
         let session = SessionId([number; 16]);
-        let claims = crate::Claims::default();
+        let claims = crate::SessionClaims::default();
         Session { user: user.to_owned(), session, role: None, tenant: None, claims, expires_at: UNIX_EPOCH }
     }
 

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 /// Claims by name: scalars and lists of scalars. Cheap to clone. `Debug` does not show their values.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Claims(Option<Arc<Map<String, Value>>>);
+pub struct SessionClaims(Option<Arc<Map<String, Value>>>);
 
-impl Claims {
+impl SessionClaims {
     /// The maximum length of all claims as JSON text, in bytes. They are part of the session's token.
     pub const MAX_BYTES: usize = 4_096;
 
@@ -43,7 +43,7 @@ impl Claims {
         self.0.as_deref().and_then(|claims| serde_json::to_vec(claims).ok()).unwrap_or_default()
     }
 
-    /// Parses the text of [`Claims::to_json`].
+    /// Parses the text of [`SessionClaims::to_json`].
     pub(crate) fn from_json(text: &[u8]) -> Option<Self> {
         Self::new(serde_json::from_slice(text).ok()?).ok()
     }
@@ -57,7 +57,7 @@ fn is_claim(value: &Value) -> bool {
     }
 }
 
-impl fmt::Debug for Claims {
+impl fmt::Debug for SessionClaims {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.iter().map(|(name, _)| name)).finish()
     }
@@ -74,7 +74,7 @@ pub enum ClaimsError {
         name: String,
     },
     /// All claims together are too long.
-    #[error("the claims have more than {} bytes", Claims::MAX_BYTES)]
+    #[error("the claims have more than {} bytes", SessionClaims::MAX_BYTES)]
     TooLong,
 }
 
@@ -84,8 +84,8 @@ mod tests {
 
     use super::*;
 
-    fn claims(value: Value) -> Result<Claims, ClaimsError> {
-        Claims::new(value.as_object().unwrap().clone())
+    fn claims(value: Value) -> Result<SessionClaims, ClaimsError> {
+        SessionClaims::new(value.as_object().unwrap().clone())
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
         for value in [json!(null), json!({"a": 1}), json!([[1]]), json!([null])] {
             assert_eq!(claims(json!({"x": value})), Err(ClaimsError::Value { name: "x".to_owned() }));
         }
-        assert_eq!(claims(json!({"x": "y".repeat(Claims::MAX_BYTES)})), Err(ClaimsError::TooLong));
+        assert_eq!(claims(json!({"x": "y".repeat(SessionClaims::MAX_BYTES)})), Err(ClaimsError::TooLong));
         assert!(claims(json!({})).unwrap().is_empty());
     }
 

@@ -15,7 +15,7 @@ fn session() -> Session {
         session: SessionId([9; 16]),
         role: Some("editor".into()),
         tenant: None,
-        claims: Claims::default(),
+        claims: SessionClaims::default(),
         expires_at: from_unix_millis(1_700_000_900_000),
     }
 }
@@ -24,12 +24,12 @@ fn session() -> Session {
 fn full() -> Session {
     let long = "é".repeat(127);
     // The quotes, the braces and the name of the object have eight bytes.
-    let claims = claims(serde_json::json!({"a": "x".repeat(Claims::MAX_BYTES - 8)}));
+    let claims = claims(serde_json::json!({"a": "x".repeat(SessionClaims::MAX_BYTES - 8)}));
     Session { user: long.clone(), role: Some(long.clone()), tenant: Some(long), claims, ..session() }
 }
 
-fn claims(value: serde_json::Value) -> Claims {
-    Claims::new(value.as_object().unwrap().clone()).unwrap()
+fn claims(value: serde_json::Value) -> SessionClaims {
+    SessionClaims::new(value.as_object().unwrap().clone()).unwrap()
 }
 
 #[test]
@@ -119,7 +119,7 @@ proptest! {
         id: [u8; 16], expires_at: u64,
     ) {
         let expires_at = from_unix_millis(expires_at);
-        let session = Session { user, session: SessionId(id), role, tenant, claims: Claims::default(), expires_at };
+        let session = Session { user, session: SessionId(id), role, tenant, claims: SessionClaims::default(), expires_at };
         let token = seal(&keys(1), &session).unwrap();
         let opened = open(&keys(1), &token).unwrap();
         prop_assert_eq!(&**opened.session(), &session);

@@ -1,6 +1,6 @@
 //! A connection to the database.
 
-use mesh_backend::pool::{IdleConnection, RowBudget};
+use mesh_backend::pool::{self, ErrorKind, RowBudget};
 use mesh_backend::transaction::Ran;
 use mesh_plan::Value;
 use mysql_async::prelude::Queryable as _;
@@ -9,13 +9,14 @@ use tokio::runtime::{Handle, Id};
 use tokio::sync::oneshot::error::TryRecvError;
 use tokio::sync::oneshot::{self, Receiver};
 
-use super::row_size::row_size;
+use super::hosts::Hosts;
 use super::statements::Statements;
-use super::{PoolError, is_stale};
+use super::{PoolError, code, is_one_of, kind};
 
 /// A connection. At most one statement runs on it.
 pub(crate) struct Connection {
     conn: Conn,
+    hosts: Hosts,
     /// The index of the server.
     host: usize,
     /// The runtime that opened the connection.
@@ -29,45 +30,19 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(conn: Conn, host: usize, statements: Statements) -> Self {
+    pub(super) fn new(conn: Conn, hosts: Hosts, host: usize, statements: Statements) -> Self {
         let (mut open, end) = oneshot::channel();
         let runtime = Handle::current();
         // The task ends with the connection or with the runtime.
         runtime.spawn(async move { open.closed().await });
         let (runtime, is_running, in_transaction) = (runtime.id(), false, false);
-        Self { conn, host, runtime, end, is_running, in_transaction, statements }
-    }
-
-    /// Returns the index of the server, and the number of the connection there.
-    pub(super) fn address(&self) -> (usize, u32) {
-        (self.host, self.conn.id())
-    }
-
-    /// Returns whether a statement is running.
-    pub(crate) fn is_running(&self) -> bool {
-        self.is_running
-    }
-
-    /// Returns whether the connection can be used for another purpose.
-    pub(super) fn is_free(&self) -> bool {
-        !self.is_running && !self.in_transaction
+        Self { conn, hosts, host, runtime, end, is_running, in_transaction, statements }
     }
 
     /// Runs a statement without parameters.
     pub(crate) async fn execute(&mut self, sql: &str) -> Result<(), Error> {
         self.is_running = true;
         let result = self.conn.query_drop(sql).await;
-        self.record_result(result)
-    }
-
-    /// Prepares a statement without running or keeping it.
-    pub(crate) async fn prepare(&mut self, sql: &str) -> Result<(), Error> {
-        self.is_running = true;
-        let preparing = async {
-            let statement = self.conn.prep(sql).await?;
-            self.conn.close(statement).await
-        };
-        let result = preparing.await;
         self.record_result(result)
     }
 
@@ -93,15 +68,16 @@ impl Connection {
     ) -> Result<Ran<Row>, PoolError> {
         self.is_running = true;
         let running = async {
-            let statement = self.statements.prepare(&mut self.conn, sql).await?;
-            let mut result = self.conn.exec_iter(&statement, to_params(params)).await?;
+            let failed = PoolError::Failed;
+            let statement = self.statements.prepare(&mut self.conn, sql).await.map_err(failed)?;
+            let mut result = self.conn.exec_iter(&statement, to_params(params)).await.map_err(failed)?;
             let (returns_rows, found) = (!result.columns_ref().is_empty(), result.affected_rows());
             let mut rows = Vec::new();
-            while let Some(row) = result.next().await? {
-                budget.spend(row_size(&row))?;
+            while let Some(row) = result.next().await.map_err(failed)? {
+                budget.spend(row_size(&row)).map_err(PoolError::Exceeded)?;
                 rows.push(row);
             }
-            result.drop_result().await?;
+            result.drop_result().await.map_err(failed)?;
             let count = if returns_rows { rows.len() as u64 } else { found };
             Ok(Ran { rows, count })
         };
@@ -114,7 +90,7 @@ impl Connection {
             // If this fails, the connection is lost, which its next statement reports.
             drop(self.statements.close_unkept(&mut self.conn).await);
         }
-        Ok(self.record_result(result)?)
+        self.record_result(result).map_err(PoolError::Failed)
     }
 
     /// Starts a statement whose rows are taken in parts, while the server waits.
@@ -142,7 +118,7 @@ impl Connection {
     fn record_result<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
         match &result {
             Ok(_) => self.is_running = false,
-            Err(error @ Error::Server(_)) if !is_stale(error) => self.is_running = false,
+            Err(error @ Error::Server(_)) if kind(error) != ErrorKind::Stale => self.is_running = false,
             // Nothing runs on a connection that is lost, and it must not be used again.
             Err(_) => (self.is_running, self.in_transaction) = (false, true),
         }
@@ -150,13 +126,53 @@ impl Connection {
     }
 }
 
-impl IdleConnection for Connection {
+impl pool::Connection for Connection {
+    type Error = Error;
+
     fn runtime(&self) -> Id {
         self.runtime
     }
 
-    fn has_outlived_runtime(&mut self) -> bool {
-        matches!(self.end.try_recv(), Err(TryRecvError::Closed))
+    fn is_open(&mut self) -> bool {
+        !matches!(self.end.try_recv(), Err(TryRecvError::Closed))
+    }
+
+    fn is_running(&self) -> bool {
+        self.is_running
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    async fn end_statement(&self) -> Result<(), Error> {
+        let mut other = self.hosts.open_host(self.host, &[]).await?;
+        other.query_drop(format!("KILL QUERY {}", self.conn.id())).await?;
+        other.disconnect().await
+    }
+
+    /// The database decides when it prepares a statement.
+    async fn refusal(&mut self, sql: &str) -> Result<Option<String>, Error> {
+        self.is_running = true;
+        let preparing = async {
+            let statement = self.conn.prep(sql).await?;
+            self.conn.close(statement).await
+        };
+        let result = preparing.await;
+        match self.record_result(result) {
+            Ok(()) => Ok(None),
+            Err(Error::Server(cause)) => Ok(Some(cause.message)),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn kind(error: &Error) -> ErrorKind {
+        kind(error)
+    }
+
+    /// On a cluster, another server has committed a conflicting transaction first.
+    fn is_conflict(error: &Error) -> bool {
+        is_one_of(error, &[code::DEADLOCK])
     }
 }
 
@@ -179,6 +195,16 @@ impl OpenRows<'_> {
         }
         Ok(rows)
     }
+}
+
+/// Returns the number of bytes of a row that a response can show. A number has at least one.
+fn row_size(row: &Row) -> usize {
+    let size = |index| match row.as_ref(index) {
+        Some(mysql_async::Value::Bytes(bytes)) => bytes.len(),
+        None | Some(mysql_async::Value::NULL) => 0,
+        Some(_) => 1,
+    };
+    (0..row.len()).map(size).sum()
 }
 
 fn to_params(params: &[Value]) -> Params {

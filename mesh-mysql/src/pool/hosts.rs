@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use mesh_backend::pool::Purpose;
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder};
 use parking_lot::Mutex;
 
-use super::{PoolError, Purpose};
+use super::PoolError;
 
 /// The time limit for opening a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -70,7 +71,9 @@ impl Hosts {
                     host.failed_at.lock().take();
                     return Ok((index, conn));
                 }
-                Ok(Ok((_, false))) => PoolError::NotReady,
+                Ok(Ok((_, false))) => {
+                    PoolError::NoHost("the database is not connected to its cluster".into())
+                }
                 Ok(Err(error)) => PoolError::Refused(error),
                 Err(_) => PoolError::TimedOut,
             };

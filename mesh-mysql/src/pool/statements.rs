@@ -6,8 +6,8 @@ use mesh_plan::backend::{LocalCache, Repeats};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Error, Statement};
 
-/// The memory of the database for the prepared statements of one connection, in bytes.
-const BYTES: usize = 16 << 20;
+/// The number of prepared statements of one connection. The database bounds that of all connections (`max_prepared_stmt_count`).
+const COUNT: usize = 200;
 /// The memory that the database needs for a prepared statement, in bytes for each byte of its text. Measured with the
 /// `MEMORY_USED` of MariaDB 10.11 for reads of 16 to 1,755 tables.
 const BYTES_PER_TEXT_BYTE: usize = 125;
@@ -27,9 +27,9 @@ pub(crate) struct Statements {
 }
 
 impl Statements {
-    /// Creates an empty list of at most `count` statements.
-    pub(super) fn new(count: usize, repeats: &Arc<Repeats>) -> Self {
-        let kept = LocalCache::bounded(count, BYTES);
+    /// Creates an empty list of statements that take at most this memory of the database.
+    pub(super) fn new(bytes: usize, repeats: &Arc<Repeats>) -> Self {
+        let kept = LocalCache::bounded(COUNT, bytes);
         Self { kept, unkept: None, repeats: Arc::clone(repeats) }
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mesh_backend::pool::Servers as _;
 use mesh_plan::{Error, ResolveError};
 use mesh_tests::MariaDb;
 use tokio::task::JoinSet;

@@ -1,5 +1,6 @@
 //! Conversion of database errors to write errors, with the fields that they concern.
 
+use mesh_backend::pool::Connection as _;
 use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
 use mesh_plan::error::Rule;
 use mesh_plan::{Mutation, ResolveError};
@@ -7,7 +8,8 @@ use mysql_async::Error;
 
 use super::transaction::MySqlTransaction;
 use crate::catalog::PRIMARY;
-use crate::pool::{PoolError, code, is_one_of, is_stale};
+use crate::pool::connection::Connection;
+use crate::pool::{PoolError, code, is_one_of};
 
 /// Numbers of errors that concern the written values.
 mod number {
@@ -36,7 +38,7 @@ impl Errors for MySqlTransaction {
     type Error = Error;
 
     fn retry(error: &Error) -> Retry {
-        retry(error)
+        Connection::retry(error)
     }
 
     fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
@@ -94,16 +96,6 @@ impl Errors for MySqlTransaction {
         const INTERRUPTED: [u16; 5] =
             [code::NOT_READY, code::SHUTDOWN, code::KILLED, code::INTERRUPTED, code::STATEMENT_TIMEOUT];
         matches!(error, Error::Server(_)) && !is_one_of(error, &INTERRUPTED)
-    }
-}
-
-/// Returns whether a transaction that was not committed may succeed if it is tried again.
-pub(crate) fn retry(error: &Error) -> Retry {
-    match error {
-        // On a cluster, another server has committed a conflicting transaction first.
-        error if is_one_of(error, &[code::DEADLOCK]) => Retry::Again,
-        error if is_stale(error) => Retry::OnNewConnection,
-        _ => Retry::Never,
     }
 }
 

@@ -2,28 +2,28 @@
 
 use std::sync::Arc;
 
-use mesh_backend::pool::RowBudget;
+use mesh_backend::pool::{Connection as _, RowBudget};
 use mesh_backend::rows::Decoder as _;
-use mesh_backend::sort_bound::SortBound;
-use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
+use mesh_backend::sort_limit::SortLimit;
+use mesh_backend::transaction::{Engine, Failure, Ran, Transaction};
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, Value, WriteError};
-use mesh_sql::mysql::{self, Param, ReadStatement};
-use mesh_sql::{SetReference, Statement, Step};
+use mesh_sql::mysql::{MySql, Param, ReadStatement};
+use mesh_sql::{SetReference, Statement, find, references};
 use mysql_async::{Error, Row};
 
 use crate::cells::{DriverCells, LevelRows, NodeRowSource};
-use crate::pool::{Lease, Pool, PoolError};
+use crate::pool::{Lease, Pool};
 use crate::read;
-use crate::read::statement_cache::StatementCache;
+use crate::read::StatementCache;
 
 /// The servers of a database.
 #[derive(Clone)]
 pub struct MySqlEngine {
     pub(super) pool: Arc<Pool>,
     pub(super) statements: Arc<StatementCache>,
-    pub(super) sort_bound: Arc<SortBound>,
+    pub(super) sort_limit: Arc<SortLimit>,
 }
 
 /// A transaction on a connection.
@@ -41,7 +41,7 @@ impl Engine for MySqlEngine {
 }
 
 impl Transaction for MySqlTransaction {
-    type Param = Param;
+    type Dialect = MySql;
     type Row = Row;
 
     async fn begin(&mut self) -> Result<(), Error> {
@@ -75,29 +75,16 @@ impl Transaction for MySqlTransaction {
         }
     }
 
-    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
-        mysql::write_steps(mutation)
-    }
-
-    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
-        mysql::create_many(mutations)
-    }
-
-    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
-        mysql::permitted(subject, ids)
-    }
-
-    /// Statements run one after the other, each with the id that is known then.
-    fn is_id(_: &Param) -> bool {
-        false
+    fn dialect(&self) -> &MySql {
+        &MySql
     }
 
     fn key(row: &Row) -> Key {
         DriverCells::values(row).into_iter().collect()
     }
 
-    async fn lock(&mut self, subject: &Subject, id: &Key, _: bool) -> Result<bool, Error> {
-        Ok(self.query(&mysql::lock(subject, id), id).await?.count > 0)
+    async fn lock(&mut self, subject: &GuardedEntity, id: &Key, _: bool) -> Result<bool, Error> {
+        Ok(self.query(&find(subject, id, true, &MySql), id).await?.count > 0)
     }
 
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
@@ -105,10 +92,10 @@ impl Transaction for MySqlTransaction {
         if plan.related_sort_rows().is_some() {
             let steps = read::explain(&mut self.connection, plan, &read).await;
             let sorted = async || Ok(Some(read::sorted_rows(&steps?)));
-            self.engine.sort_bound.check(plan, sorted).await.map_err(Failure::Final)?;
+            self.engine.sort_limit.check(plan, sorted).await?;
         }
         let fetched = self.fetch(plan, &read).await?;
-        plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+        Ok(plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)?)
     }
 
     async fn read_records(
@@ -117,10 +104,10 @@ impl Transaction for MySqlTransaction {
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         let plan = plan.for_records(ids);
-        let read = ReadStatement::from_plan(&plan);
+        let read = ReadStatement::from_plan(&plan, &MySql);
         let fetched = self.fetch(&plan, &read).await?;
         let mut source = NodeRowSource::new(&fetched, &read.layout, plan.node());
-        plan.shape_records(&mut source, ids).map_err(Failure::Final)
+        Ok(plan.shape_records(&mut source, ids)?)
     }
 
     /// Searches for the foreign key that refers to a missing record, if the error does not name it.
@@ -128,7 +115,7 @@ impl Transaction for MySqlTransaction {
         match failed {
             WriteError::Conflict { rule: Rule::Reference, fields, .. } if fields.is_empty() => {
                 let mut missing = Vec::new();
-                for SetReference { fields, statement } in mysql::references(mutation) {
+                for SetReference { fields, statement } in references(mutation, &MySql) {
                     // A field is not named if the check fails.
                     if self.query(&statement, &Key::default()).await.is_ok_and(|found| found.count == 0) {
                         missing.extend(fields);
@@ -146,13 +133,7 @@ impl MySqlTransaction {
     async fn fetch(&mut self, plan: &Plan, read: &ReadStatement) -> Result<LevelRows, Failure<ResolveError>> {
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
         let ran = self.connection.run(&read.statement.sql, &params, budget).await;
-        let failed = |error| {
-            let retry = match &error {
-                PoolError::Failed(cause) => Self::retry(cause),
-                _ => Retry::Never,
-            };
-            retry.failure(read::failed(error, plan))
-        };
-        Ok(LevelRows::new(ran.map_err(failed)?.rows, read.levels))
+        let ran = ran.map_err(|error| error.failure(|error| error.of_read(plan)))?;
+        Ok(LevelRows::new(ran.rows, read.levels))
     }
 }

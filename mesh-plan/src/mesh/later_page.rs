@@ -5,10 +5,10 @@ use std::sync::Arc;
 use mesh_ql::{Format, Span};
 
 use super::Request;
-use crate::plan::PlannedQuery;
 use crate::plan::cursor::UnverifiedCursor;
+use crate::plan::{PlannedQuery, QuerySource};
 use crate::planner;
-use crate::{Limits, QuerySource, Value};
+use crate::{Limits, Value};
 
 /// A query text split around its presumed cursor, which is not yet verified.
 pub(super) struct LaterPage<'a> {

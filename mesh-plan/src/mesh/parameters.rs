@@ -8,20 +8,8 @@ use mesh_schema::FieldType;
 use super::{Mesh, NO_PARAMS, Request};
 use crate::Error;
 use crate::plan::PlannedQuery;
-use crate::plan::parameters::{ConditionUse, PageMember, ParamUse};
+use crate::plan::parameters::{ConditionUse, PageMember, ParamUse, Parameter};
 use crate::planner::ParamInput;
-
-/// A parameter of a query, with the values that its first use takes. `SPEC §19`
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Parameter {
-    /// The name.
-    pub name: String,
-    /// The type of the values; `None` if it is not known, or if the field is JSON.
-    pub ty: Option<FieldType>,
-    /// Whether the value is a list.
-    pub is_list: bool,
-}
 
 impl Mesh {
     /// Returns the parameters of a query in the order of their first uses, regardless of policies.

@@ -4,7 +4,7 @@ use mesh_ql::{Format, ParamValues};
 use mesh_schema::{FieldType, Schema};
 
 use crate::error::PlanErrorKind;
-use crate::plan::Target;
+use crate::plan::ReadTarget;
 use crate::{Error, Mesh, Plan, Request, Value};
 
 fn mesh() -> Mesh {
@@ -153,9 +153,9 @@ fn ids_share_a_plan() {
     let (first, second) = (plan("1"), plan("2"));
     assert_eq!(first.id(), second.id());
     assert_ne!(first.key(), second.key());
-    assert_eq!(*second.target(), Target::Point(2.into()));
+    assert_eq!(*second.target(), ReadTarget::Point(2.into()));
     let list = mesh.plan(&Request::collection(Format::Ql, "{ post title }")).unwrap();
-    assert_eq!((list.target(), mesh.plans_cached()), (&Target::Collection, 2));
+    assert_eq!((list.target(), mesh.plans_cached()), (&ReadTarget::Collection, 2));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_text_with_nul_is_no_plan_of_another_form() {
     let mesh = mesh();
     with_titles(&mesh, BY_TITLES, &["a"]).unwrap();
     let plan = with_titles(&mesh, BY_TITLES, &["a", "b"]).unwrap();
-    let forged = format!("{BY_TITLES}\0{}", plan.query.form());
+    let forged = format!("{BY_TITLES}\0{}", plan.query.variant());
     let refused = with_titles(&mesh, &forged, &["a", "b"]);
     assert!(matches!(refused, Err(Error::Syntax(_))), "{refused:?}");
 }

@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 
-use super::{Mesh, WriteReply, panicked};
+use super::{Mesh, panicked};
 use crate::error::WriteFault;
-use crate::mutation::{Action, Fields, Mutation};
-use crate::plan::{Plan, Target};
+use crate::mutation::{Action, Fields, Mutation, Outcome, WriteReply};
+use crate::plan::{Plan, ReadTarget};
 use crate::planner::write::{CreatePlanner, WriteRequest};
 use crate::script::{self, Script, ScriptError, ScriptStep, StepResult};
-use crate::{Change, Context, Error, JsonBody, Outcome, PlanError, WriteError};
+use crate::{Change, Context, Error, JsonBody, PlanError, WriteError};
 
 /// The state of a record that a write requires. `SPEC §18.3`
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Mesh {
             return Err(PlanError::new(WriteFault::NotConditional, subject.key()).into());
         };
         let plan = self.plan_reply(subject, request)?;
-        Ok(Expected { plan: Plan { target: Target::Point(id.clone()), ..plan }, digests })
+        Ok(Expected { plan: Plan { target: ReadTarget::Point(id.clone()), ..plan }, digests })
     }
 
     /// Executes a write if the record is as expected, and reads its reply, in one transaction. It fails with

@@ -8,27 +8,11 @@ use mesh_ql::{Query, ReadNode, Selection};
 
 use super::{Mesh, Request, panicked};
 use crate::error::{Rule, WriteFault};
-use crate::mutation::{Action, LinkKey, Mutation, Subject, Written};
-use crate::plan::{Plan, Target};
+use crate::mutation::{Action, GuardedEntity, LinkLocation, Mutation, Outcome, WriteReply, Written};
+use crate::plan::{Plan, ReadTarget};
 use crate::planner;
 use crate::planner::write::{WriteKind, WriteRequest, empty};
-use crate::{Change, Context, Error, JsonBody, Key, Outcome, PlanError, RecordId, ResolveError, WriteError};
-
-/// The result of a committed write.
-#[derive(Debug)]
-pub struct WriteReply {
-    /// The entity of the record that the reply shows.
-    pub entity: String,
-    /// The id of that record as in [`crate::RecordId::Text`]; empty if the reply has no body.
-    pub id: String,
-    /// The record in the requested shape; `None` if the reply has no body. It is an error if the record was written, but could
-    /// not be read afterwards.
-    pub body: Result<Option<JsonBody>, ResolveError>,
-    /// Whether the record is new.
-    pub created: bool,
-    /// The written records.
-    pub changes: Vec<Change>,
-}
+use crate::{Change, Context, Error, Key, PlanError, RecordId, ResolveError, WriteError};
 
 impl Mesh {
     /// Checks a write against the schema and plans its reply. Fields and entities can be written only if they are
@@ -62,8 +46,12 @@ impl Mesh {
     }
 
     /// Plans the read of the record that the reply shows. Its id is set when the record has been written.
-    pub(super) fn plan_reply(&self, shown: &Subject, request: &WriteRequest<'_>) -> Result<Plan, Error> {
-        let target = Target::Point(Key::default());
+    pub(super) fn plan_reply(
+        &self,
+        shown: &GuardedEntity,
+        request: &WriteRequest<'_>,
+    ) -> Result<Plan, Error> {
+        let target = ReadTarget::Point(Key::default());
         if let Some(query) = request.reply {
             let read = Request::new(query).with_params(request.reply_params);
             let read = read.with_id("").with_entity(shown.key());
@@ -158,12 +146,12 @@ impl Mutation {
 
     /// Returns the records that the mutation has written; `written` is the id of the record that the reply shows.
     pub(crate) fn changes(&self, written: &Key) -> Vec<Change> {
-        let change = |subject: &Subject, id: &Key| Change::record(subject.key(), subject.id_text(id));
+        let change = |subject: &GuardedEntity, id: &Key| Change::record(subject.key(), subject.id_text(id));
         let mut changes: Vec<Change> =
             self.action.id().map(|id| change(&self.subject, id)).into_iter().collect();
         if let Some(other) = self.action.other() {
             // If columns of the id store the link, the write changes the id.
-            if let LinkKey::InSubject(key) = &other.key
+            if let LinkLocation::InParent(key) = &other.link
                 && key.set.iter().any(|pair| self.subject.entity().is_id_column(&pair.parent))
             {
                 changes.push(Change::entity(self.subject.key()));

@@ -2,7 +2,7 @@
 
 use mesh_schema::TableName;
 
-use super::{Action, LinkKey, Mutation};
+use super::{Action, LinkLocation, Mutation};
 use crate::{Key, WriteError};
 
 impl Mutation {
@@ -13,11 +13,11 @@ impl Mutation {
             Action::CreateChild { other, .. } => (&other.subject, "create"),
             Action::Update { .. } | Action::Merge { .. } => (&self.subject, "update"),
             Action::Delete { .. } => (&self.subject, "delete"),
-            Action::Remove { other, .. } => match other.key {
-                LinkKey::Junction { .. } => (&other.subject, "unlink"),
+            Action::Remove { other, .. } => match other.link {
+                LinkLocation::Junction { .. } => (&other.subject, "unlink"),
                 _ => (&other.subject, "delete"),
             },
-            Action::Link { other, .. } | Action::Connect { other, .. } => (&other.subject, "link"),
+            Action::AddPair { other, .. } | Action::Connect { other, .. } => (&other.subject, "link"),
             Action::Disconnect { .. } => (&self.subject, "unlink"),
         };
         WriteError::Skipped { entity: subject.key().to_owned(), action }
@@ -26,10 +26,10 @@ impl Mutation {
     /// Returns the table whose rows the write changes.
     pub fn written_table(&self) -> &TableName {
         match &self.action {
-            Action::Link { other, .. } | Action::Connect { other, .. } | Action::Remove { other, .. } => {
-                match &other.key {
-                    LinkKey::Junction { table, .. } => table,
-                    LinkKey::InSubject(_) if matches!(self.action, Action::Connect { .. }) => {
+            Action::AddPair { other, .. } | Action::Connect { other, .. } | Action::Remove { other, .. } => {
+                match &other.link {
+                    LinkLocation::Junction { table, .. } => table,
+                    LinkLocation::InParent(_) if matches!(self.action, Action::Connect { .. }) => {
                         self.subject.table()
                     }
                     _ => other.subject.table(),

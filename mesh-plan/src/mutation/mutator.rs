@@ -3,9 +3,10 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use crate::outcome::Outcome;
 use crate::script::SingleWrite;
 use crate::script::{Script, ScriptError, StepResult};
-use crate::{BoxFuture, Context, JsonBody, Key, Mutation, Outcome, WriteError};
+use crate::{BoxFuture, Context, JsonBody, Key, Mutation, WriteError};
 
 /// The result of a committed write of a mutator.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use mesh_ql::{Literal, ParamValue, ParamValues};
-use mesh_schema::FieldType;
+use mesh_schema::{FieldType, UnknownName};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -28,14 +28,13 @@ struct Declaration {
 }
 
 fn serialize_type<S: Serializer>(ty: &FieldType, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(ty.name())
+    serializer.serialize_str(ty.as_str())
 }
 
 fn deserialize_type<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FieldType, D::Error> {
     let name = String::deserialize(deserializer)?;
-    FieldType::parse(&name).ok_or_else(|| {
-        let types: Vec<_> = FieldType::ALL.iter().map(|ty| ty.name()).collect();
-        D::Error::custom(format!("the type must be one of {}", types.join(", ")))
+    name.parse().map_err(|UnknownName { known }| {
+        D::Error::custom(format!("the type must be one of {}", known.join(", ")))
     })
 }
 
@@ -115,7 +114,7 @@ fn check(name: &str, ty: FieldType, value: &ParamValue) -> Result<(), PlanError>
         if fits {
             return Ok(());
         }
-        let (takes, found) = (format!("of type {}", ty.name()), literal::describe(literal));
+        let (takes, found) = (format!("of type {ty}"), literal::describe(literal));
         let fault = Box::new(PlanErrorKind::ParameterValue { takes, found });
         Err(PlanError::new(PlanErrorKind::Parameter { name: name.to_owned(), fault }, ""))
     })

@@ -100,11 +100,11 @@ fn ids_follow_from_format_and_text() {
     // printf 'ql\0{ post title }' | sha256sum
     let id = QueryId::new(Format::Ql, TITLES);
     assert_eq!(id.to_string(), "q_b1ac7d3161a94b016491ac001920b033");
-    assert_eq!(QueryId::parse(&id.to_string()), Some(id));
+    assert_eq!(id.to_string().parse(), Ok(id));
     assert_ne!(QueryId::new(Format::Json, TITLES), id);
     let upper = id.to_string().to_uppercase();
     for wrong in ["", "q_", &id.to_string()[2..], &id.to_string()[..33], &format!("{id}0"), &upper, "q_é"] {
-        assert_eq!(QueryId::parse(wrong), None, "{wrong}");
+        assert_eq!(wrong.parse::<QueryId>(), Err(InvalidQueryId), "{wrong}");
     }
 }
 

@@ -9,8 +9,8 @@ use mesh_ql::{Direction, Nulls};
 use mesh_schema::Link;
 
 use super::{
-    Aggregate, Column, ColumnSource, Comparand, CompareOp, Grouping, Join, JoinForm, Node, Output, PageSize,
-    Plan, Predicate, Related, SortKey, Target,
+    Aggregate, Column, ColumnSource, Comparand, CompareOp, Grouping, Join, Nesting, Node, Output, PageSize,
+    Plan, Predicate, ReadTarget, Related, SortKey,
 };
 use crate::Value;
 
@@ -18,8 +18,8 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let node = self.node();
         match &self.target {
-            Target::Collection => writeln!(f, "{}: collection of {}", node.entity, node.table)?,
-            Target::Point(key) => {
+            ReadTarget::Collection => writeln!(f, "{}: collection of {}", node.entity, node.table)?,
+            ReadTarget::Point(key) => {
                 let parts: Vec<_> = key.iter().map(|part| DisplayValue(part).to_string()).collect();
                 let id =
                     if parts.is_empty() { "that no record can have".to_owned() } else { parts.join(", ") };
@@ -110,13 +110,13 @@ fn write_node(
 
 impl fmt::Display for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let form = match self.form {
-            JoinForm::Record => "one",
-            JoinForm::Records => "many",
-            JoinForm::Group => "one group",
-            JoinForm::Groups => "groups",
+        let nesting = match self.nesting {
+            Nesting::Record => "one",
+            Nesting::Records => "many",
+            Nesting::Group => "one group",
+            Nesting::Groups => "groups",
         };
-        write!(f, "{}: {form} {} of {}, ", self.name, self.node.entity, self.node.table)?;
+        write!(f, "{}: {nesting} {} of {}, ", self.name, self.node.entity, self.node.table)?;
         DisplayLink(&self.link).fmt(f)
     }
 }
@@ -202,7 +202,7 @@ impl fmt::Display for DisplaySource<'_> {
             },
             ColumnSource::Json { of, at, ty } => {
                 let of = DisplaySource { source: of, node: self.node };
-                write!(f, "{of} at {:?} as {}", at.to_string(), ty.name())
+                write!(f, "{of} at {:?} as {}", at.to_string(), ty.as_str())
             }
         }
     }
@@ -219,7 +219,7 @@ fn write_related(f: &mut fmt::Formatter<'_>, related: &Related, column: usize) -
     match aggregate {
         None => write!(f, "{name}.{}", column.name),
         Some(Aggregate { function, distinct, column, .. }) => {
-            write!(f, "{name} ({}", function.name())?;
+            write!(f, "{name} ({}", function.as_str())?;
             let distinct = if *distinct { " distinct" } else { "" };
             column.as_ref().map_or(Ok(()), |column| write!(f, "{distinct} {column}"))?;
             f.write_str(")")
@@ -367,6 +367,6 @@ impl fmt::Display for Aggregate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let distinct = if self.distinct { "distinct " } else { "" };
         let column = self.column.as_deref().unwrap_or("*");
-        write!(f, "{} = {}({distinct}{column})", self.alias, self.function.name())
+        write!(f, "{} = {}({distinct}{column})", self.alias, self.function.as_str())
     }
 }

@@ -31,7 +31,7 @@ pub struct Node {
     /// The condition on rows, from policies and from the query.
     pub filter: Option<Predicate>,
     /// The part of the condition that policies added.
-    pub(crate) policy: PolicyPart,
+    pub(crate) policy: PolicyShare,
     /// The order of rows. It is total, except for rows that nothing distinguishes. It is empty at the root of a point read,
     /// and reversed for a page of the last rows ([`Page::reversed`]).
     pub order: Vec<SortKey>,
@@ -61,7 +61,7 @@ impl Node {
             joins: Vec::new(),
             related: Vec::new(),
             filter: None,
-            policy: PolicyPart::None,
+            policy: PolicyShare::None,
             order: Vec::new(),
             page: None,
             grouping: None,
@@ -75,18 +75,18 @@ impl Node {
     /// Returns the part of the condition that policies added.
     pub fn policy_filter(&self) -> Option<&Predicate> {
         match (self.policy, &self.filter) {
-            (PolicyPart::None, _) => None,
-            (PolicyPart::First, Some(Predicate::All(parts))) => parts.first(),
-            (PolicyPart::First | PolicyPart::Whole, filter) => filter.as_ref(),
+            (PolicyShare::None, _) => None,
+            (PolicyShare::First, Some(Predicate::All(parts))) => parts.first(),
+            (PolicyShare::First | PolicyShare::Whole, filter) => filter.as_ref(),
         }
     }
 
     /// Returns the part of the condition that the query contains.
     pub fn requested_filter(&self) -> Option<&Predicate> {
         match (self.policy, &self.filter) {
-            (PolicyPart::None, filter) => filter.as_ref(),
-            (PolicyPart::First, Some(Predicate::All(parts))) => parts.get(1),
-            (PolicyPart::First | PolicyPart::Whole, _) => None,
+            (PolicyShare::None, filter) => filter.as_ref(),
+            (PolicyShare::First, Some(Predicate::All(parts))) => parts.get(1),
+            (PolicyShare::First | PolicyShare::Whole, _) => None,
         }
     }
 
@@ -94,10 +94,10 @@ impl Node {
     pub(crate) fn restrict(&mut self, policy: Option<Predicate>, requested: Option<Predicate>) {
         (self.filter, self.policy) = match (policy, requested) {
             (Some(policy), Some(requested)) => {
-                (Some(Predicate::All(vec![policy, requested])), PolicyPart::First)
+                (Some(Predicate::All(vec![policy, requested])), PolicyShare::First)
             }
-            (Some(policy), None) => (Some(policy), PolicyPart::Whole),
-            (None, requested) => (requested, PolicyPart::None),
+            (Some(policy), None) => (Some(policy), PolicyShare::Whole),
+            (None, requested) => (requested, PolicyShare::None),
         };
     }
 
@@ -133,7 +133,7 @@ impl Node {
 
 /// The part of a node's condition that policies added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PolicyPart {
+pub(crate) enum PolicyShare {
     /// Nothing.
     None,
     /// The first of its two parts.
@@ -224,7 +224,7 @@ pub struct Join {
     /// The relation's name.
     pub relation: String,
     /// How the rows are nested.
-    pub form: JoinForm,
+    pub nesting: Nesting,
     /// The columns that connect the two nodes.
     pub link: Link,
     /// Whether a key of the database guarantees that a parent has at most one record.
@@ -270,7 +270,7 @@ impl Related {
 
 /// How the rows of a relation are nested in the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JoinForm {
+pub enum Nesting {
     /// The first row as an object, or null.
     Record,
     /// An array of records.
@@ -281,7 +281,7 @@ pub enum JoinForm {
     Groups,
 }
 
-impl JoinForm {
+impl Nesting {
     /// Returns whether it is an object and not an array.
     pub fn is_one(self) -> bool {
         matches!(self, Self::Record | Self::Group)
@@ -329,9 +329,6 @@ pub struct Page {
     /// Whether the page has the last rows, or the rows before a cursor. [`Node::order`] is then reversed: the rows arrive
     /// last to first, and the response lists them first to last.
     pub reversed: bool,
-    /// For a page after a cursor ([`crate::Plan::cursor`]), which of the cursor's sort values are NULL. The form of a statement
-    /// depends on no other property of these values.
-    pub cursor_nulls: Option<Vec<bool>>,
     /// Whether all rows are counted.
     pub total: bool,
 }

@@ -5,12 +5,24 @@ use mesh_schema::{FieldType, TimeForm};
 
 use super::ColumnSource;
 
+/// A parameter of a query, with the values that its first use takes. `SPEC §19`
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Parameter {
+    /// The name.
+    pub name: String,
+    /// The type of the values; `None` if it is not known, or if the field is JSON.
+    pub ty: Option<FieldType>,
+    /// Whether the value is a list.
+    pub is_list: bool,
+}
+
 /// The parameters of a planned query.
 #[derive(Debug)]
 pub(crate) struct Parameters {
     pub(crate) uses: Vec<ParamUse>,
-    /// The form of the conditions in this plan.
-    pub(crate) form: String,
+    /// The variant of the conditions in this plan.
+    pub(crate) variant: String,
     /// The largest number of values in a list.
     pub(crate) in_values: usize,
     /// The largest size of a page.

@@ -46,7 +46,7 @@ pub enum Predicate {
 pub enum Comparand<T> {
     /// This value.
     Value(T),
-    /// The value of a parameter, which can differ in each run of the plan: see [`crate::Plan::bound`].
+    /// The value of a parameter, which can differ in each run of the plan: see [`crate::Plan::bind`].
     Input {
         /// The index into [`crate::Plan::inputs`].
         slot: usize,
@@ -75,7 +75,7 @@ impl<T> Comparand<T> {
 
 impl Comparand<Value> {
     /// Returns the value in a run with these inputs.
-    fn bound(&self, inputs: &[Value]) -> Self {
+    fn bind(&self, inputs: &[Value]) -> Self {
         match self {
             Self::Input { slot, .. } => Self::Value(inputs.get(*slot).cloned().unwrap_or_default()),
             Self::Value(value) => Self::Value(value.clone()),
@@ -160,11 +160,11 @@ impl Predicate {
 
     /// Returns the predicate with these values of the session and of parameters filled in. The depth of predicates is
     /// bounded by the parser or by the author of a policy.
-    pub(crate) fn bound(&self, session: &[SessionInput], inputs: &[Value]) -> Cow<'_, Self> {
+    pub(crate) fn bind(&self, session: &[SessionInput], inputs: &[Value]) -> Cow<'_, Self> {
         if session.is_empty() && inputs.is_empty() {
             return Cow::Borrowed(self);
         }
-        let below = |part: &Self| part.bound(session, inputs).into_owned();
+        let below = |part: &Self| part.bind(session, inputs).into_owned();
         let all = |parts: &[Self]| parts.iter().map(below).collect();
         Cow::Owned(match self {
             Self::All(parts) => Self::All(all(parts)),
@@ -181,12 +181,12 @@ impl Predicate {
                 Self::in_session(source, values, *negated)
             }
             Self::Compare { source, op, value: value @ Comparand::Input { .. } } => {
-                Self::Compare { source: source.clone(), op: *op, value: value.bound(inputs) }
+                Self::Compare { source: source.clone(), op: *op, value: value.bind(inputs) }
             }
             Self::In { source, values, negated }
                 if values.iter().any(|value| matches!(value, Comparand::Input { .. })) =>
             {
-                let values = values.iter().map(|value| value.bound(inputs)).collect();
+                let values = values.iter().map(|value| value.bind(inputs)).collect();
                 Self::In { source: source.clone(), values, negated: *negated }
             }
             Self::Like { source, pattern: Comparand::Input { slot, .. }, ignore_case } => {

@@ -7,10 +7,10 @@ use mesh_ql::{Filter, FilterOp, Literal, Operand, OrParam, Spanned, Subject};
 use mesh_schema::FieldType;
 
 use super::Planner;
+use super::comparable::{self, Comparable};
 use super::context::Scope;
 use super::literal;
-use super::storage_form;
-use super::subject::{self, Comparable};
+use super::stored_values;
 use crate::error::PlanErrorKind;
 use crate::plan::{Comparand, CompareOp, Grouping, Predicate};
 use crate::value::like::{Pattern, PatternTooLong};
@@ -36,7 +36,7 @@ pub(super) fn plan(
                 (Subject::Json { field, at }, None) => json::find(planner, scope, (field, at))?,
                 (subject, _) => {
                     let control = if grouping.is_some() { "$having" } else { "$where" };
-                    subject::find(planner, scope, subject, grouping, control)?
+                    comparable::find(planner, scope, subject, grouping, control)?
                 }
             };
             let (path, op, operand) = (scope.context.path, condition.op, &condition.value);
@@ -126,7 +126,7 @@ pub(super) fn comparison(
             Predicate::Compare { source, op, value }
         }
     };
-    Ok(storage_form::comparison(left, predicate))
+    Ok(stored_values::comparison(left, predicate))
 }
 
 /// Returns whether an operator can be used on values of a type. `SPEC §3.7`

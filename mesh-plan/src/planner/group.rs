@@ -5,7 +5,7 @@ use mesh_schema::{FieldType, Member};
 
 use super::columns::{self, Columns};
 use super::context::{NodeContext, Scope};
-use super::{Planner, filter, subject};
+use super::{Planner, comparable, filter};
 use crate::PlanError;
 use crate::error::PlanErrorKind;
 use crate::plan::{Aggregate, Column, ColumnSource, Grouping, Output};
@@ -32,7 +32,7 @@ pub(super) fn plan(
     };
     let mut keys = Vec::with_capacity(names.len());
     for name in names {
-        let key = subject::field(*node, name, name, control)?;
+        let key = comparable::field(*node, name, name, control)?;
         key.check_order(node, control)?;
         let selected = read.select.iter().any(|selection| selection.name() == name);
         if let (ColumnSource::Column(storage), Some(Member::Field(id))) =
@@ -98,8 +98,11 @@ pub(super) fn aggregate(
     requested: &mesh_ql::Aggregate,
     index: usize,
 ) -> Result<(Aggregate, Column), PlanError> {
-    let field =
-        requested.field.as_ref().map(|name| subject::field(*node, name, name, "$aggregate")).transpose()?;
+    let field = requested
+        .field
+        .as_ref()
+        .map(|name| comparable::field(*node, name, name, "$aggregate"))
+        .transpose()?;
     let ty = field.as_ref().and_then(|field| field.ty);
     if let Some(field) = field.as_ref().filter(|field| field.incomparable)
         && (requested.function != AggregateFn::Count || requested.distinct)
@@ -128,7 +131,7 @@ pub(super) fn aggregate(
     let column = Column {
         name: planned.alias.clone(),
         source: ColumnSource::Aggregate(index),
-        ty: subject::result_type(&planned),
+        ty: comparable::result_type(&planned),
         time_form,
         selected: true,
     };

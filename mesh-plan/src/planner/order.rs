@@ -5,8 +5,8 @@ use mesh_schema::Entity;
 
 use super::Planner;
 use super::columns::Columns;
+use super::comparable;
 use super::context::Scope;
-use super::subject;
 use crate::PlanError;
 use crate::error::PlanErrorKind;
 use crate::plan::{ColumnSource, Grouping, SortKey};
@@ -23,7 +23,7 @@ pub(super) fn plan(
     let mut keys = Vec::with_capacity(order.len() + 1);
     for OrderBy { key, direction, nulls } in order {
         let key = match key {
-            OrderKey::Subject(subject) => subject::find(planner, scope, subject, grouping, "$orderBy")?,
+            OrderKey::Subject(subject) => comparable::find(planner, scope, subject, grouping, "$orderBy")?,
             OrderKey::Relation { relation, .. } if grouping.is_some() => {
                 let kind = PlanErrorKind::RelationInGroup { relation: relation.value.clone() };
                 return Err(node.error(relation.span, kind));

@@ -6,9 +6,9 @@ use mesh_ql::{FilterOp, Name, OrParam, Quantifier};
 use mesh_schema::policy::SessionValue;
 use mesh_schema::{EntityId, Schema};
 
+use super::comparable::Comparable;
 use super::context::{NodeContext, Scope};
-use super::subject::Comparable;
-use super::{filter, related, storage_form};
+use super::{filter, related, stored_values};
 use crate::error::PlanErrorKind;
 use crate::plan::{CompareOp, Node, Predicate, Related};
 use crate::policy::{Condition, Operand, SessionBinding, SessionInput, View};
@@ -66,7 +66,7 @@ pub(crate) fn plan(
 
 /// Returns the records that fulfill a condition, with the values of a session filled in. This is for writes, whose plans are
 /// not cached.
-pub(super) fn bound(
+pub(super) fn condition_node(
     view: &View,
     entity: EntityId,
     condition: &Condition,
@@ -84,7 +84,7 @@ pub(super) fn bound(
 /// Fills in the values of a session.
 fn bind(node: &mut Node, values: &[SessionInput]) {
     if let Some(filter) = &mut node.filter {
-        *filter = filter.bound(values, &[]).into_owned();
+        *filter = filter.bind(values, &[]).into_owned();
     }
     node.related.iter_mut().for_each(|related| bind(&mut related.node, values));
 }
@@ -195,7 +195,7 @@ fn session(
     if let Some(ty) = left.ty.filter(|ty| !filter::applies(op, *ty)) {
         return Err(node.error(None, PlanErrorKind::Operator { field: field(), op, ty }));
     }
-    if storage_form::is_rewritten(&left) {
+    if stored_values::is_rewritten(&left) {
         return refused("constants, since its column stores values in another form");
     }
     let binding =

@@ -5,8 +5,8 @@ use mesh_ql::{Name, Quantifier, RelationCondition, Span};
 use mesh_schema::{Cardinality, Entity, EntityId, Member, Relation, Schema};
 
 use super::columns;
+use super::comparable::{self, Comparable};
 use super::context::{NodeContext, Scope};
-use super::subject::{self, Comparable};
 use super::{Planner, filter, group, order, select};
 use crate::PlanError;
 use crate::error::PlanErrorKind;
@@ -122,7 +122,7 @@ pub(super) fn path(
         return Err(context.error(whole.span, PlanErrorKind::TooManyHops { bound }));
     }
     let Some((step, rest)) = path.split_once('.') else {
-        return subject::field(context, path, whole, control);
+        return comparable::field(context, path, whole, control);
     };
     let relation = relation(context, step, whole.span)?;
     if relation.cardinality == Cardinality::Many {

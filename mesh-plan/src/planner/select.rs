@@ -8,7 +8,7 @@ use super::context::NodeContext;
 use super::{Planner, Role};
 use crate::PlanError;
 use crate::error::PlanErrorKind;
-use crate::plan::{Join, JoinForm, Node, Output, TemplatePiece};
+use crate::plan::{Join, Nesting, Node, Output, TemplatePiece};
 use crate::shape::OutputKey;
 
 impl Planner<'_> {
@@ -70,7 +70,7 @@ impl Planner<'_> {
                     joins.push(Join {
                         name: selection.key().value.clone(),
                         relation: name.value.clone(),
-                        form: form(relation.cardinality, &node),
+                        nesting: nesting(relation.cardinality, &node),
                         is_unique: links_to_unique(relation, target),
                         is_same_type: links_alike(relation),
                         parent_keys,
@@ -93,12 +93,12 @@ impl Planner<'_> {
     }
 }
 
-fn form(cardinality: Cardinality, node: &Node) -> JoinForm {
+fn nesting(cardinality: Cardinality, node: &Node) -> Nesting {
     match (cardinality, &node.grouping) {
-        (Cardinality::One, _) => JoinForm::Record,
-        (Cardinality::Many, None) => JoinForm::Records,
-        (Cardinality::Many, Some(grouping)) if grouping.keys.is_empty() => JoinForm::Group,
-        (Cardinality::Many, Some(_)) => JoinForm::Groups,
+        (Cardinality::One, _) => Nesting::Record,
+        (Cardinality::Many, None) => Nesting::Records,
+        (Cardinality::Many, Some(grouping)) if grouping.keys.is_empty() => Nesting::Group,
+        (Cardinality::Many, Some(_)) => Nesting::Groups,
     }
 }
 

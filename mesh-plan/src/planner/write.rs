@@ -28,9 +28,10 @@ use self::rights::not_writable;
 use super::context::{NodeContext, nearest};
 use super::{columns, find_entity, literal, policy_condition};
 use crate::error::{FieldFault, PlanErrorKind, WriteFault};
-use crate::mutation::{Action, Assignment, Fields, LinkKey, Reference, RelatedRecord, Subject};
+use crate::mutation::{Action, Assignment, Fields, GuardedEntity, LinkLocation, Reference, RelatedRecord};
+use crate::plan::QuerySource;
 use crate::policy::{RecordUse, View};
-use crate::{Error, Key, PlanError, Principal, QuerySource, RecordId, Value, WriteError};
+use crate::{Error, Key, PlanError, Principal, RecordId, Value, WriteError};
 
 /// The request of a write.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +130,7 @@ impl<'a> WriteRequest<'a> {
 pub(crate) fn plan(
     view: &View,
     request: &WriteRequest<'_>,
-) -> Result<(Subject, Action, Vec<Reference>), Error> {
+) -> Result<(GuardedEntity, Action, Vec<Reference>), Error> {
     let planner = WritePlanner { view, request };
     let mut subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
     let mut references = Vec::new();
@@ -155,11 +156,11 @@ pub(crate) fn plan(
         }
         WriteTarget::Attach { id, relation, .. } => {
             let mut other = planner.related(&subject, relation, Cardinality::Many)?;
-            if let LinkKey::Junction { .. } = other.key {
+            if let LinkLocation::Junction { .. } = other.link {
                 planner.guard_link(&mut subject, &mut other)?;
                 rights::check_junction(view, &subject, &other, WriteKind::Create)?;
                 let to = planner.entity_id(&other)?;
-                Action::Link {
+                Action::AddPair {
                     id: parse_id(&subject, id)?,
                     to: parse_id(&other.subject, to.as_record_id())?,
                     other: Box::new(other),
@@ -202,7 +203,7 @@ struct WritePlanner<'a> {
 }
 
 impl<'a> WritePlanner<'a> {
-    fn subject(&self, id: EntityId) -> Result<Subject, PlanError> {
+    fn subject(&self, id: EntityId) -> Result<GuardedEntity, PlanError> {
         let entity = self.view.schema.entity(id);
         if entity.id.is_empty() {
             return Err(error(entity, WriteFault::NoId { entity: entity.key.clone() }));
@@ -211,18 +212,18 @@ impl<'a> WritePlanner<'a> {
     }
 
     /// Returns an entity whose records are not written, so that they need no id.
-    fn subject_without_id(&self, id: EntityId) -> Subject {
-        Subject { schema: Arc::clone(&self.view.schema), entity: id, guard: None, check: None }
+    fn subject_without_id(&self, id: EntityId) -> GuardedEntity {
+        GuardedEntity { schema: Arc::clone(&self.view.schema), entity: id, guard: None, check: None }
     }
 
     /// Checks that the caller may remove records of a to-many relation.
-    fn guard_removal(&self, subject: &mut Subject, other: &mut RelatedRecord) -> Result<(), Error> {
-        match &other.key {
-            LinkKey::Junction { .. } => {
+    fn guard_removal(&self, subject: &mut GuardedEntity, other: &mut RelatedRecord) -> Result<(), Error> {
+        match &other.link {
+            LinkLocation::Junction { .. } => {
                 rights::check_junction(self.view, subject, other, WriteKind::Update)?;
                 self.guard_link(subject, other)?;
             }
-            LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
+            LinkLocation::InParent(_) | LinkLocation::InRelated(_) => {
                 rights::check_delete(other.subject.entity())?;
                 self.guard(subject, RecordUse::Read, None)?;
                 self.guard(&mut other.subject, RecordUse::Delete, None)?;
@@ -234,7 +235,7 @@ impl<'a> WritePlanner<'a> {
     /// Returns the values of the only record that is created or changed, and the records that they refer to.
     fn only_record(
         &self,
-        subject: &mut Subject,
+        subject: &mut GuardedEntity,
         kind: WriteKind,
     ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
         self.guard_record(subject, kind)?;
@@ -245,7 +246,7 @@ impl<'a> WritePlanner<'a> {
     /// the other end of a relation of its `parent`.
     fn record(
         &self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         parent: Option<&RelatedRecord>,
         kind: WriteKind,
         fields: &mut MemberFields<'_>,
@@ -258,7 +259,7 @@ impl<'a> WritePlanner<'a> {
     }
 
     /// Sets the conditions of policies on a record that is created or changed.
-    fn guard_record(&self, subject: &mut Subject, kind: WriteKind) -> Result<(), PlanError> {
+    fn guard_record(&self, subject: &mut GuardedEntity, kind: WriteKind) -> Result<(), PlanError> {
         match kind {
             WriteKind::Create => self.guard(subject, RecordUse::Read, Some(RecordUse::Created)),
             WriteKind::Update => self.guard(subject, RecordUse::Update, Some(RecordUse::Updated)),
@@ -269,12 +270,13 @@ impl<'a> WritePlanner<'a> {
     /// it.
     fn guard(
         &self,
-        subject: &mut Subject,
+        subject: &mut GuardedEntity,
         before: RecordUse,
         after: Option<RecordUse>,
     ) -> Result<(), PlanError> {
         let id = subject.entity;
-        let bound = |condition| policy_condition::bound(self.view, id, condition, self.request.principal);
+        let bound =
+            |condition| policy_condition::condition_node(self.view, id, condition, self.request.principal);
         let before = self.view.condition_of(id, before);
         subject.guard = before.map(bound).transpose()?;
         let after = after.and_then(|after| self.view.condition_of(id, after));
@@ -286,7 +288,7 @@ impl<'a> WritePlanner<'a> {
     }
 
     /// Finds the to-one relation with that name, and checks that the principal may write its link.
-    fn linked(&self, subject: &mut Subject, name: &str) -> Result<RelatedRecord, PlanError> {
+    fn linked(&self, subject: &mut GuardedEntity, name: &str) -> Result<RelatedRecord, PlanError> {
         let mut other = self.related(subject, name, Cardinality::One)?;
         rights::check_link(self.view, subject, &other)?;
         self.guard_link(subject, &mut other)?;
@@ -296,7 +298,7 @@ impl<'a> WritePlanner<'a> {
     /// Returns the values of a new record at the other end of a relation, and the records that they refer to.
     fn child(
         &self,
-        subject: &mut Subject,
+        subject: &mut GuardedEntity,
         other: &mut RelatedRecord,
     ) -> Result<(Vec<Assignment>, Vec<Reference>), Error> {
         self.guard(subject, RecordUse::Read, None)?;
@@ -307,11 +309,11 @@ impl<'a> WritePlanner<'a> {
 
     /// Sets the conditions on the two records of a link. The record that stores the link is updated. If a junction stores
     /// it, the record in the path counts as updated.
-    fn guard_link(&self, subject: &mut Subject, other: &mut RelatedRecord) -> Result<(), PlanError> {
-        let (updated, referred, after) = match &other.key {
-            LinkKey::InSubject(_) => (subject, &mut other.subject, Some(RecordUse::Updated)),
-            LinkKey::InRelated(_) => (&mut other.subject, subject, Some(RecordUse::Updated)),
-            LinkKey::Junction { .. } => (subject, &mut other.subject, None),
+    fn guard_link(&self, subject: &mut GuardedEntity, other: &mut RelatedRecord) -> Result<(), PlanError> {
+        let (updated, referred, after) = match &other.link {
+            LinkLocation::InParent(_) => (subject, &mut other.subject, Some(RecordUse::Updated)),
+            LinkLocation::InRelated(_) => (&mut other.subject, subject, Some(RecordUse::Updated)),
+            LinkLocation::Junction { .. } => (subject, &mut other.subject, None),
         };
         self.guard(updated, RecordUse::Update, after)?;
         self.guard(referred, RecordUse::Read, None)
@@ -320,7 +322,7 @@ impl<'a> WritePlanner<'a> {
     /// Finds the relation with that name, and checks that it has the cardinality that the method requires.
     fn related(
         &self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         name: &str,
         cardinality: Cardinality,
     ) -> Result<RelatedRecord, PlanError> {
@@ -350,8 +352,8 @@ impl<'a> WritePlanner<'a> {
             return Err(error(entity, kind));
         }
         let other = self.subject(relation.target)?;
-        let key = LinkKey::of_relation(entity, relation, other.entity());
-        Ok(RelatedRecord { relation: relation.name.clone(), subject: other, key })
+        let link = LinkLocation::of_relation(entity, relation, other.entity());
+        Ok(RelatedRecord { relation: relation.name.clone(), subject: other, link })
     }
 
     /// Returns the members of the body with their JSON text.
@@ -363,7 +365,7 @@ impl<'a> WritePlanner<'a> {
     /// `parent`.
     fn values(
         &self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         parent: Option<&RelatedRecord>,
         kind: WriteKind,
         fields: &mut MemberFields<'_>,
@@ -422,12 +424,12 @@ impl<'a> WritePlanner<'a> {
 impl RelatedRecord {
     /// Returns whether the link is stored in that column of the other record.
     pub(crate) fn stores_link_in(&self, column: &str) -> bool {
-        matches!(&self.key, LinkKey::InRelated(key) if key.all().any(|pair| pair.target == column))
+        matches!(&self.link, LinkLocation::InRelated(key) if key.all().any(|pair| pair.target == column))
     }
 }
 
 /// Converts an id to a key. An id that no record can have gives the error of a missing record.
-fn parse_id(subject: &Subject, id: RecordId<'_>) -> Result<Key, Error> {
+fn parse_id(subject: &GuardedEntity, id: RecordId<'_>) -> Result<Key, Error> {
     let entity = subject.entity();
     let columns: Vec<_> = entity.id.iter().map(|id| columns::from_field(entity, *id, false)).collect();
     let not_found =

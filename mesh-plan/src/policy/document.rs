@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mesh_ql::{FilterOp, Literal, Quantifier};
+use mesh_ql::Literal;
 use mesh_schema::policy::{
     ANY_ROLE, ConditionDocument, Constant, ListedDocument, OperandDocument, RoleDocument, RuleDocument,
     rules_for,
@@ -141,14 +141,14 @@ fn read(condition: &ConditionDocument) -> Condition {
         ConditionDocument::And(parts) => Condition::All(parts.iter().map(read).collect()),
         ConditionDocument::Or(parts) => Condition::Any(parts.iter().map(read).collect()),
         ConditionDocument::Not(part) => Condition::Not(Box::new(read(part))),
-        ConditionDocument::Related { relation, op, condition } => match Quantifier::parse(op) {
-            Some(op) => Condition::related(relation, op, condition.as_deref().map(read)),
-            None => Condition::Any(Vec::new()),
+        ConditionDocument::Related { relation, op, condition } => match op.parse() {
+            Ok(op) => Condition::related(relation, op, condition.as_deref().map(read)),
+            Err(_) => Condition::Any(Vec::new()),
         },
-        ConditionDocument::Compare { field, op, value } => match FilterOp::parse(op) {
-            Some(op) => Condition::Field { field: field.clone(), op, value: operand(value) },
+        ConditionDocument::Compare { field, op, value } => match op.parse() {
+            Ok(op) => Condition::Field { field: field.clone(), op, value: operand(value) },
             // The loader accepts only the operators of queries. A condition with another operator would hold for no record.
-            None => Condition::Any(Vec::new()),
+            Err(_) => Condition::Any(Vec::new()),
         },
     }
 }
@@ -173,11 +173,11 @@ fn literal(constant: &Constant) -> Literal {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use mesh_ql::{FilterOp, Quantifier};
 
     #[test]
     fn documents_and_queries_have_the_same_operators() {
-        assert_eq!(mesh_schema::policy::OPERATORS, FilterOp::ALL.map(FilterOp::name));
-        assert_eq!(mesh_schema::policy::QUANTIFIERS, Quantifier::ALL.map(Quantifier::name));
+        assert_eq!(mesh_schema::policy::OPERATORS, FilterOp::ALL.map(FilterOp::as_str));
+        assert_eq!(mesh_schema::policy::QUANTIFIERS, Quantifier::ALL.map(Quantifier::as_str));
     }
 }

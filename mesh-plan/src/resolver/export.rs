@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::{BoxFuture, ExportFormat, ResolveError};
+use crate::shape::ExportFormat;
+use crate::{BoxFuture, ResolveError};
 
 /// Receives an export piece by piece.
 pub trait ExportSink: Send + 'static {

@@ -12,7 +12,7 @@ use mesh_schema::{Link, TableName};
 
 use crate::plan::{ColumnSource, Node, Plan};
 use crate::resolver::MaybeReady;
-use crate::rows::{HashKey, Rows, StepCounter, nested_path};
+use crate::rows::{DeadlineCheck, HashKey, Rows, nested_path};
 use crate::{Answer, Context, ResolveError, Resolver, Value};
 use futures_util::future::Either;
 
@@ -89,12 +89,12 @@ impl Tables {
     /// # Errors
     /// The plan reads a table or column that does not exist.
     pub fn rows(&self, plan: &Plan) -> Result<Rows, ResolveError> {
-        self.rows_with_deadline(plan, &StepCounter::default())
+        self.rows_with_deadline(plan, &DeadlineCheck::default())
     }
 
-    fn rows_with_deadline(&self, plan: &Plan, steps: &StepCounter) -> Result<Rows, ResolveError> {
+    fn rows_with_deadline(&self, plan: &Plan, deadline: &DeadlineCheck) -> Result<Rows, ResolveError> {
         let mut rows = Rows::new(plan);
-        self.add(plan.node(), None, "", &mut rows, steps)?;
+        self.add(plan.node(), None, "", &mut rows, deadline)?;
         Ok(rows)
     }
 
@@ -105,15 +105,15 @@ impl Tables {
         parent: Option<(&Link, &[String])>,
         path: &str,
         rows: &mut Rows,
-        steps: &StepCounter,
+        deadline: &DeadlineCheck,
     ) -> Result<(), ResolveError> {
         let stored = self.find(&node.table)?;
         let table = rows.table(path);
         let table = table.ok_or_else(|| ResolveError::new(format!("the plan has no node '{path}'")))?;
         let cells = table.columns().iter().map(|name| cell_source(node, parent, stored, name));
         let cells = cells.collect::<Result<Vec<CellSource>, _>>()?;
-        for (row, parent) in self.with_parents(stored, parent.map(|(link, _)| link), steps)? {
-            steps.step()?;
+        for (row, parent) in self.with_parents(stored, parent.map(|(link, _)| link), deadline)? {
+            deadline.count_row()?;
             table.push(cells.iter().map(|cell| match cell {
                 CellSource::Column(index) => row.get(*index).cloned().unwrap_or_default(),
                 CellSource::Parent => parent.clone(),
@@ -121,11 +121,11 @@ impl Tables {
         }
         for join in &node.joins {
             let path = nested_path(path, &join.name);
-            self.add(&join.node, Some((&join.link, &join.child_keys)), &path, rows, steps)?;
+            self.add(&join.node, Some((&join.link, &join.child_keys)), &path, rows, deadline)?;
         }
         for related in &node.related {
             let path = nested_path(path, &related.name);
-            self.add(&related.node, Some((&related.link, &related.child_keys)), &path, rows, steps)?;
+            self.add(&related.node, Some((&related.link, &related.child_keys)), &path, rows, deadline)?;
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ impl Tables {
         &'t self,
         stored: &'t StoredTable,
         link: Option<&Link>,
-        steps: &StepCounter,
+        deadline: &DeadlineCheck,
     ) -> Result<Vec<(&'t [Value], &'t Value)>, ResolveError> {
         let rows = stored.rows.iter().map(Vec::as_slice);
         let Some(Link::Through { table, from, to, target, .. }) = link else {
@@ -147,7 +147,7 @@ impl Tables {
         let mut seen = HashSet::new();
         let mut parents: HashMap<HashKey, Vec<&Value>> = HashMap::new();
         for row in &junction.rows {
-            steps.step()?;
+            deadline.count_row()?;
             if let (Some(from), Some(to)) = (row.get(from), row.get(to)) {
                 let key = HashKey::new(to.as_ref());
                 if key != HashKey::Null && seen.insert((key.clone(), HashKey::new(from.as_ref()))) {
@@ -157,7 +157,7 @@ impl Tables {
         }
         let mut pairs = Vec::new();
         for row in rows {
-            steps.step()?;
+            deadline.count_row()?;
             let found = row.get(target).and_then(|target| parents.get(&HashKey::new(target.as_ref())));
             pairs.extend(found.into_iter().flatten().map(|parent| (row, *parent)));
         }
@@ -222,7 +222,7 @@ impl Resolver for Tables {
         plan: &'a Plan,
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
-        let rows = self.rows_with_deadline(plan, &StepCounter::new(context.deadline));
+        let rows = self.rows_with_deadline(plan, &DeadlineCheck::new(context.deadline));
         Either::Left(std::future::ready(rows.map(Answer::Rows)))
     }
 

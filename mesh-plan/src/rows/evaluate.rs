@@ -8,9 +8,9 @@ mod records;
 pub use group::Total;
 pub(super) use records::{Records, Row};
 
-use super::{Applied, StepCounter};
+use super::{Applied, DeadlineCheck};
 use crate::ResolveError;
-use crate::plan::{CompareOp, Node, Plan, Predicate, Target};
+use crate::plan::{CompareOp, Node, Plan, Predicate, ReadTarget};
 
 /// The level of a node in its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) struct Evaluation<'a> {
     pub(super) plan: &'a Plan,
     /// The controls that the resolver has applied.
     pub(super) applied: Applied,
-    pub(super) steps: &'a StepCounter,
+    pub(super) deadline: &'a DeadlineCheck,
 }
 
 /// Applies the controls of a node that have not been applied yet, to all its rows or to the rows of one parent. The page of
@@ -35,21 +35,21 @@ pub(super) fn apply<'a>(
     node: &Node,
     level: Level,
 ) -> Result<(Records<'a>, u64), ResolveError> {
-    let Evaluation { plan, applied, steps } = *evaluation;
+    let Evaluation { plan, applied, deadline } = *evaluation;
     let is_root = level == Level::Root;
     if !applied.contains(Applied::FILTER) {
-        if let (true, Target::Point(key)) = (is_root, plan.target()) {
+        if let (true, ReadTarget::Point(key)) = (is_root, plan.target()) {
             for (column, value) in node.id.iter().zip(key.iter()) {
                 let (source, value) = (column.source.clone(), value.clone().into());
                 predicate::filter(
                     &mut records,
                     &Predicate::Compare { source, op: CompareOp::Eq, value },
-                    steps,
+                    deadline,
                 )?;
             }
         }
         if let Some(filter) = &node.filter {
-            predicate::filter(&mut records, &plan.bound(filter), steps)?;
+            predicate::filter(&mut records, &plan.bind(filter), deadline)?;
         }
     }
     if let Some(grouping) = &node.grouping
@@ -65,7 +65,7 @@ pub(super) fn apply<'a>(
             let hint = "narrow the rows with `$where`".to_owned();
             return Err(ResolveError::SortTooLarge { path: node.path.clone(), scanned: total, bound, hint });
         }
-        order::sort(&mut records, &node.order, steps)?;
+        order::sort(&mut records, &node.order, deadline)?;
     }
     if let Some(page) = &node.page
         && !applied.contains(Applied::PAGE)

@@ -2,10 +2,11 @@
 
 use super::evaluate::{Evaluation, Level};
 use super::tree::{HashKey, RowTree, RowsByParent, is_ungrouped, row_key};
-use super::{Applied, Rows, StepCounter, Table, nested_path};
+use super::{Applied, DeadlineCheck, Rows, Table, nested_path};
 use crate::plan::{Node, Plan};
+use crate::resolver::Export;
 use crate::shape::ExportWriter;
-use crate::{Export, JsonBody, ResolveError};
+use crate::{JsonBody, ResolveError};
 
 use std::collections::HashMap;
 
@@ -20,26 +21,26 @@ impl Plan {
     /// A table lacks a column that the response or a control needs, the declaration is incomplete, or the response has
     /// more objects than [`Plan::rows_max`] or more bytes than [`Plan::bytes_max`].
     pub fn nest(&self, rows: Rows) -> Result<JsonBody, ResolveError> {
-        self.nest_with_deadline(rows, &StepCounter::default())
+        self.nest_with_deadline(rows, &DeadlineCheck::default())
     }
 
     /// Nests the rows like [`Plan::nest`], and fails at the deadline.
     pub(crate) fn nest_with_deadline(
         &self,
         rows: Rows,
-        steps: &StepCounter,
+        deadline: &DeadlineCheck,
     ) -> Result<JsonBody, ResolveError> {
-        self.shape(&mut self.tree(rows, steps)?, 0)
+        self.shape(&mut self.tree(rows, deadline)?, 0)
     }
 
     /// Applies the controls of the plan and exports the rows in batches.
     pub(crate) async fn export_rows(
         &self,
         rows: Rows,
-        steps: StepCounter,
+        deadline: DeadlineCheck,
         mut export: Export,
     ) -> Result<u64, ResolveError> {
-        let mut tree = self.tree(rows, &steps)?;
+        let mut tree = self.tree(rows, &deadline)?;
         let mut writer = ExportWriter::new(self, export.format);
         let RowsByParent::Root(root) = std::mem::replace(&mut tree.parents, RowsByParent::Root(Vec::new()))
         else {
@@ -55,7 +56,7 @@ impl Plan {
             for piece in pieces {
                 export.send(piece).await?;
             }
-            steps.check()?;
+            deadline.check()?;
         }
         let records = writer.records();
         export.send(writer.finish()).await?;
@@ -63,13 +64,13 @@ impl Plan {
     }
 
     /// Applies the controls of the plan, and puts each row under its parent.
-    fn tree(&self, mut rows: Rows, steps: &StepCounter) -> Result<RowTree, ResolveError> {
+    fn tree(&self, mut rows: Rows, deadline: &DeadlineCheck) -> Result<RowTree, ResolveError> {
         let (node, applied) = (self.node(), rows.applied);
         check_declared(node, applied)?;
         let root = (0..rows.tables.get("").map_or(0, Table::len)).collect();
-        let mut tree = build(node, &mut rows, "", RowsByParent::Root(root), steps)?;
+        let mut tree = build(node, &mut rows, "", RowsByParent::Root(root), deadline)?;
         if applied != Applied::all() {
-            tree.evaluate(&Evaluation { plan: self, applied, steps }, node, Level::Root)?;
+            tree.evaluate(&Evaluation { plan: self, applied, deadline }, node, Level::Root)?;
         }
         tree.total = tree.total.or(rows.total);
         Ok(tree)
@@ -96,7 +97,7 @@ fn build(
     rows: &mut Rows,
     path: &str,
     parents: RowsByParent,
-    steps: &StepCounter,
+    deadline: &DeadlineCheck,
 ) -> Result<RowTree, ResolveError> {
     // A table without rows may lack columns.
     let table = rows.tables.remove(path).filter(|table| !table.is_empty());
@@ -116,20 +117,20 @@ fn build(
     for join in &node.joins {
         let path = nested_path(path, &join.name);
         let keys = (join.parent_keys.clone(), &*join.child_keys);
-        let parents = parents_by_key(keys, rows.tables.get(&path), &path, steps)?;
-        children.push(build(&join.node, rows, &path, parents, steps)?);
+        let parents = parents_by_key(keys, rows.tables.get(&path), &path, deadline)?;
+        children.push(build(&join.node, rows, &path, parents, deadline)?);
     }
     let mut related = Vec::with_capacity(node.related.len());
     for other in &node.related {
         let path = nested_path(path, &other.name);
         let keys = (Vec::new(), &*other.child_keys);
-        let parents = parents_by_key(keys, rows.tables.get(&path), &path, steps)?;
-        related.push(build(&other.node, rows, &path, parents, steps)?);
+        let parents = parents_by_key(keys, rows.tables.get(&path), &path, deadline)?;
+        related.push(build(&other.node, rows, &path, parents, deadline)?);
     }
     let path = shown.to_owned();
     let (default_rows, total) = (Vec::new(), None);
     let mut tree = RowTree { path, table, positions, parents, default_rows, children, related, total };
-    tree.fold_duplicates(node, steps)?;
+    tree.fold_duplicates(node, deadline)?;
     Ok(tree)
 }
 
@@ -138,14 +139,14 @@ fn parents_by_key(
     (columns, child_keys): (Vec<usize>, &[String]),
     table: Option<&Table>,
     path: &str,
-    steps: &StepCounter,
+    deadline: &DeadlineCheck,
 ) -> Result<RowsByParent, ResolveError> {
     let mut rows: HashMap<Vec<HashKey>, Vec<usize>> = HashMap::new();
     if let Some(table) = table.filter(|table| !table.is_empty()) {
         let positions: Vec<usize> =
             child_keys.iter().map(|name| find(table, path, name)).collect::<Result<_, _>>()?;
         for row in 0..table.len() {
-            steps.step()?;
+            deadline.count_row()?;
             rows.entry(row_key(table, row, &positions)).or_default().push(row);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::evaluate::{self, Evaluation, Level, Records, Row};
-use super::{Applied, StepCounter, Table};
+use super::{Applied, DeadlineCheck, Table};
 use crate::plan::{ColumnSource, Node};
 use crate::shape::{Cells, Flow, RowSource};
 use crate::{ResolveError, Value, ValueRef};
@@ -44,7 +44,11 @@ impl RowsByParent {
 
 impl RowTree {
     /// Keeps only the first of several rows with the same row key below one parent.
-    pub(crate) fn fold_duplicates(&mut self, node: &Node, steps: &StepCounter) -> Result<(), ResolveError> {
+    pub(crate) fn fold_duplicates(
+        &mut self,
+        node: &Node,
+        deadline: &DeadlineCheck,
+    ) -> Result<(), ResolveError> {
         let positions: Vec<usize> =
             node.row_key.iter().filter_map(|column| self.table.column(&column.name)).collect();
         if positions.is_empty() || positions.len() != node.row_key.len() {
@@ -55,7 +59,7 @@ impl RowTree {
             let mut result = Ok(());
             list.retain(|row| {
                 if result.is_ok() {
-                    result = steps.step();
+                    result = deadline.count_row();
                 }
                 if result.is_err() {
                     return false;
@@ -77,7 +81,7 @@ impl RowTree {
         level: Level,
     ) -> Result<(), ResolveError> {
         let applied = evaluation.applied;
-        evaluation.steps.check()?;
+        evaluation.deadline.check()?;
         for (child, join) in self.children.iter_mut().zip(&node.joins) {
             child.evaluate(evaluation, &join.node, Level::Nested)?;
         }
@@ -88,11 +92,11 @@ impl RowTree {
             self.table.columns.iter().map(|name| source_of(node, applied, name)).collect();
         // A resolver that has applied the page has already used the related records that the controls need.
         if !applied.contains(Applied::PAGE) {
-            self.add_related(node, &mut sources, evaluation.steps)?;
+            self.add_related(node, &mut sources, evaluation.deadline)?;
         }
         let mut groups = Table::new(node.columns.iter().map(|column| column.name.clone()));
         let mut apply = |list: &[usize]| -> Result<(Vec<usize>, u64), ResolveError> {
-            evaluation.steps.step()?;
+            evaluation.deadline.count_row()?;
             let rows = list.iter().map(|index| Row { index: *index, cells: self.table.row(*index).into() });
             let records =
                 Records { path: &self.path, sources: sources.as_slice().into(), rows: rows.collect() };
@@ -127,7 +131,7 @@ impl RowTree {
         &mut self,
         node: &Node,
         sources: &mut Vec<Option<ColumnSource>>,
-        steps: &StepCounter,
+        deadline: &DeadlineCheck,
     ) -> Result<(), ResolveError> {
         if node.related.is_empty() {
             return Ok(());
@@ -141,7 +145,7 @@ impl RowTree {
             });
             let keys: Vec<usize> = keys.collect::<Result<_, _>>()?;
             for (row, values) in values.iter_mut().enumerate() {
-                steps.step()?;
+                deadline.count_row()?;
                 let found = rows.rows_of(row_key(&self.table, row, &keys));
                 values.push(Value::Boolean(!found.is_empty()));
                 let cell = |column| found.first().map(|row| rows.cell(*row, column).to_value());
@@ -155,7 +159,7 @@ impl RowTree {
         let added = sources.iter().skip(self.table.columns.len()).flatten().map(ToString::to_string);
         let mut table = Table::new(names.chain(added));
         for (row, values) in values.into_iter().enumerate() {
-            steps.step()?;
+            deadline.count_row()?;
             table.push(self.table.row(row).iter().cloned().chain(values));
         }
         self.table = table;

@@ -1,5 +1,7 @@
 //! Exports: the records of a read as lines, written piece by piece. `SPEC §16`
 
+use mesh_ql::named_enum;
+
 use super::csv;
 use super::{Cells as _, Flow, RowSource, SIZE_MAX, Shaper};
 use crate::error::PlanErrorKind;
@@ -9,32 +11,22 @@ use crate::{PlanError, ResolveError, Value};
 /// The size in bytes from which a piece is passed on.
 const PIECE: usize = SIZE_MAX;
 
-/// The text format of an export.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// A JSON object per line.
-    Ndjson,
-    /// CSV as in RFC 4180, with a line of names. Text is quoted, and NULL is empty.
-    Csv,
+named_enum! {
+    /// The text format of an export. Its name is also the suffix of files.
+    ExportFormat {
+        /// A JSON object per line.
+        Ndjson = "ndjson",
+        /// CSV as in RFC 4180, with a line of names. Text is quoted, and NULL is empty.
+        Csv = "csv",
+    }
 }
 
 impl ExportFormat {
-    /// All formats.
-    pub const ALL: [Self; 2] = [Self::Ndjson, Self::Csv];
-
     /// Returns the media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Ndjson => "application/x-ndjson",
             Self::Csv => "text/csv",
-        }
-    }
-
-    /// Returns the name, which is also the suffix of files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ndjson => "ndjson",
-            Self::Csv => "csv",
         }
     }
 }
@@ -54,7 +46,7 @@ impl Plan {
 
 fn check_lists(node: &Node) -> Result<(), PlanError> {
     for join in &node.joins {
-        if !join.form.is_one() {
+        if !join.nesting.is_one() {
             let kind = PlanErrorKind::ListInCsv { relation: join.name.clone() };
             return Err(PlanError::new(kind, node.path.as_str()));
         }

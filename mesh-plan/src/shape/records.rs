@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Cells as _, Flow, JsonBody, RowSource, SIZE_MIN, Shaper, write_text};
 use crate::plan::CompareOp;
-use crate::plan::{Column, Comparand, Node, Predicate, SortKey, Target};
+use crate::plan::{Column, Comparand, Node, Predicate, ReadTarget, SortKey};
 use crate::{Key, Plan, ResolveError, Value, ValueRef};
 
 use bytes::Bytes;
@@ -39,7 +39,7 @@ impl Plan {
                 node.columns.push(Column { selected: false, ..id });
             }
         }
-        Self { target: Target::Collection, ..self.with_node(node) }
+        Self { target: ReadTarget::Collection, ..self.with_node(node) }
     }
 
     /// Writes the records of a source for a plan of [`Plan::for_records`], each as its point read would, in the order of these

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use mesh_ql::named_enum;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
@@ -14,31 +15,15 @@ pub struct JsonPointer {
     tokens: Vec<String>,
 }
 
-/// The type of the scalar that a condition compares. A scalar of another type counts as NULL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[expect(missing_docs, reason = "the names explain each")]
-pub enum JsonType {
-    Text,
-    Number,
-    Boolean,
-    /// Any value except `null`, including an object or an array. The condition only compares with NULL.
-    Any,
-}
-
-impl JsonType {
-    /// Returns the name in statements and in the text form of plans.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Number => "number",
-            Self::Boolean => "boolean",
-            Self::Any => "any",
-        }
-    }
-
-    /// Finds a type by its name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Text, Self::Number, Self::Boolean, Self::Any].into_iter().find(|ty| ty.name() == name)
+named_enum! {
+    /// The type of the scalar that a condition compares. A scalar of another type counts as NULL.
+    #[expect(missing_docs, reason = "the names explain each")]
+    JsonType {
+        Text = "text",
+        Number = "number",
+        Boolean = "boolean",
+        /// Any value except `null`, including an object or an array. The condition only compares with NULL.
+        Any = "any",
     }
 }
 

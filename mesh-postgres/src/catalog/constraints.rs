@@ -31,7 +31,10 @@ impl RawConstraint {
 }
 
 /// Reads the constraints and unique indexes of each table.
-pub(super) async fn read(link: &Connection, ids: &str) -> Result<HashMap<u32, Vec<RawConstraint>>, Error> {
+pub(super) async fn read(
+    connection: &Connection,
+    ids: &str,
+) -> Result<HashMap<u32, Vec<RawConstraint>>, Error> {
     let sql = "SELECT c.conrelid, c.conname, ARRAY( \
                    SELECT a.attname FROM pg_catalog.unnest(c.conkey) WITH ORDINALITY AS k (number, place) \
                    JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = k.number \
@@ -44,7 +47,7 @@ pub(super) async fn read(link: &Connection, ids: &str) -> Result<HashMap<u32, Ve
                FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS n ON n.oid = i.indexrelid \
                WHERE (i.indisunique OR i.indisexclusion) AND i.indrelid = ANY($1::oid[])";
     let mut constraints: HashMap<u32, Vec<RawConstraint>> = HashMap::new();
-    for row in link.query_once(sql, &[TextParam::text(ids)]).await? {
+    for row in connection.query_once(sql, &[TextParam::text(ids)]).await? {
         let constraint = RawConstraint { name: row.get(1), columns: row.get(2), expressions: row.get(3) };
         constraints.entry(row.get(0)).or_default().push(constraint);
     }

@@ -8,7 +8,7 @@ use crate::sql::TextParam;
 
 /// Returns whether an index of a table, whose name is quoted, begins with these columns in any order; `None` for a view.
 pub(crate) async fn has_index(
-    link: &Connection,
+    connection: &Connection,
     table: &str,
     columns: &[String],
 ) -> Result<Option<bool>, Error> {
@@ -19,7 +19,7 @@ pub(crate) async fn has_index(
             LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number)
         ON i.indrelid = c.oid AND i.indisvalid AND i.indpred IS NULL AND k.place <= i.indnkeyatts
         WHERE c.oid = pg_catalog.to_regclass($1) ORDER BY i.indexrelid, k.place";
-    let rows = link.query_once(INDEXES, &[TextParam::text(table)]).await?;
+    let rows = connection.query_once(INDEXES, &[TextParam::text(table)]).await?;
     let Some(first) = rows.first() else { return Ok(None) };
     if !first.get::<_, bool>(0) {
         return Ok(None);

@@ -17,7 +17,7 @@ pub(super) struct ColumnType {
 }
 
 /// Reads the types of the columns of `tables`, an SQL array of table ids, and returns them by the ids of the types.
-pub(super) async fn read(link: &Connection, tables: &str) -> Result<HashMap<u32, ColumnType>, Error> {
+pub(super) async fn read(connection: &Connection, tables: &str) -> Result<HashMap<u32, ColumnType>, Error> {
     let sql = "WITH RECURSIVE used (id, base, never_null) AS ( \
                  SELECT a.atttypid, a.atttypid, false FROM pg_catalog.pg_attribute AS a \
                  WHERE a.attrelid = ANY($1::oid[]) AND a.attnum > 0 AND NOT a.attisdropped \
@@ -43,7 +43,7 @@ pub(super) async fn read(link: &Connection, tables: &str) -> Result<HashMap<u32,
                  ORDER BY c.opcintype <> t.oid LIMIT 1) \
                FROM used JOIN pg_catalog.pg_type AS t ON t.oid = used.base \
                JOIN pg_catalog.pg_namespace AS n ON n.oid = t.typnamespace WHERE t.typtype <> 'd'";
-    let rows = link.query_once(sql, &[TextParam::text(tables)]).await?;
+    let rows = connection.query_once(sql, &[TextParam::text(tables)]).await?;
     Ok(rows.iter().map(|row| (row.get(0), column_type(row))).collect())
 }
 

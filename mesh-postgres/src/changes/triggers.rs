@@ -65,11 +65,12 @@ pub(crate) async fn statements(database: &Database, schema: &Schema) -> Result<S
 /// Returns a note about the tables of a schema whose triggers are missing, outdated or disabled, if other tables have
 /// triggers.
 pub(crate) async fn note(database: &Database, schema: &Schema) -> Result<Option<String>, BoxError> {
-    let (link, default) = (database.pool.take(false).await?, database.default_schema());
-    if link.query_once(FIND_TRIGGERS, &[]).await?.is_empty() {
+    let (connection, default) = (database.pool.take(false).await?, database.default_schema());
+    if connection.query_once(FIND_TRIGGERS, &[]).await?.is_empty() {
         return Ok(None);
     }
-    let (tables, covered) = (tables(&link, default).await?, Coverage::read(&link, default).await?);
+    let (tables, covered) =
+        (tables(&connection, default).await?, Coverage::read(&connection, default).await?);
     let entities = schema.entities().map(|(_, entity)| &entity.table);
     let is_polled = |table: &&TableName| tables.contains_key(table) && !covered.tables.contains(table);
     let mut polled: Vec<&TableName> = entities.filter(is_polled).collect();
@@ -89,7 +90,7 @@ const FIND_TRIGGERS: &str = "SELECT 1 FROM pg_catalog.pg_trigger WHERE tgname = 
 
 /// Returns the tables of all schemas that can have triggers which report every change, with their partitions. Tables of the
 /// default schema are unqualified.
-async fn tables(link: &Connection, default: Option<&String>) -> Result<Partitions, Error> {
+async fn tables(connection: &Connection, default: Option<&String>) -> Result<Partitions, Error> {
     let sql = "WITH RECURSIVE tree AS ( \
                  SELECT c.oid AS root, c.oid, c.relkind FROM pg_catalog.pg_class AS c \
                  WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition \
@@ -106,7 +107,7 @@ async fn tables(link: &Connection, default: Option<&String>) -> Result<Partition
                GROUP BY r.oid, n.nspname, r.relname, r.relkind \
                HAVING pg_catalog.bool_and(tree.relkind IN ('r', 'p')) AND (r.relkind = 'p' OR count(*) = 1)";
     let default = default.map_or(TextParam(None), |default| TextParam::text(default));
-    let rows = link.query_once(sql, &[default]).await?;
+    let rows = connection.query_once(sql, &[default]).await?;
     let table = |row: &tokio_postgres::Row| {
         let schemas: Vec<String> = row.get::<_, Option<_>>(2).unwrap_or_default();
         let names: Vec<String> = row.get::<_, Option<_>>(3).unwrap_or_default();

@@ -1,7 +1,6 @@
 //! A connection with its prepared statements.
 
 use std::future::poll_fn;
-use std::ops::Deref;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,12 +8,13 @@ use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
 use futures_util::future::{join, join_all, try_join3};
-use mesh_backend::pool::{BudgetExceeded, IdleConnection, IdleConnections, RowBudget};
+use mesh_backend::pool::{self, BudgetExceeded, ErrorKind, RowBudget};
 use mesh_plan::backend::{Cache, Repeats};
 use tokio::runtime::{Handle, Id};
+use tokio::sync::OnceCell;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use tokio::sync::{OnceCell, OwnedSemaphorePermit};
 use tokio::task::AbortHandle;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 use tokio_postgres::{
     AsyncMessage, Client, Error, Notification, Row, RowStream, SimpleQueryMessage, SimpleQueryRow, Statement,
@@ -22,7 +22,7 @@ use tokio_postgres::{
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::error::PoolError;
+use crate::pool::error_kind::kind;
 use crate::pool::hosts::Hosts;
 use crate::pool::role::Role;
 use crate::settings::Settings;
@@ -35,8 +35,6 @@ const BYTES_PER_TEXT_BYTE: usize = 125;
 /// Bytes of a row that the response does not show: the numbers of its level, its parent and itself, and lengths.
 const ROW_OVERHEAD: usize = 64;
 
-/// The time limit for cancelling a statement, after which its connection is dropped.
-const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time after which a statement that still runs is cancelled again.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -47,6 +45,9 @@ fn server_bytes(sql: &str) -> usize {
 
 /// A statement that is prepared once, even if several reads need it at the same time.
 type Prepared = Arc<OnceCell<Statement>>;
+
+/// The reason why a statement has no result.
+pub(crate) type PoolError = pool::PoolError<Connection>;
 
 /// A connection with the notifications that it receives.
 pub(crate) type ConnectionWithNotifications = (Connection, UnboundedReceiver<Notification>);
@@ -76,13 +77,13 @@ pub(crate) struct Connection {
 impl Connection {
     /// Opens a connection to a host of a URL, and returns it with the notifications that it receives.
     pub(super) async fn open_host(
-        target: &ConnectUrl,
+        url: &ConnectUrl,
         host: usize,
         settings: &Settings,
         begin: &Arc<str>,
     ) -> Result<ConnectionWithNotifications, Error> {
-        let config = target.configs.get(host).cloned().unwrap_or_default();
-        let (client, mut connection) = config.connect(target.tls.clone()).await?;
+        let config = url.configs.get(host).cloned().unwrap_or_default();
+        let (client, mut connection) = config.connect(url.tls.clone()).await?;
         let (sender, notifications) = unbounded_channel();
         let task = tokio::spawn(async move {
             while let Some(message) = poll_fn(|cx| connection.poll_message(cx)).await {
@@ -100,9 +101,9 @@ impl Connection {
         let opened = Self {
             client,
             statements: Cache::new(settings.statements),
-            repeats: Arc::clone(&target.repeats),
-            tls: target.tls.clone(),
-            hosts: Arc::clone(&target.hosts),
+            repeats: Arc::clone(&url.repeats),
+            tls: url.tls.clone(),
+            hosts: Arc::clone(&url.hosts),
             timeline: 0,
             has_pooler: settings.pooler,
             begin: Arc::clone(begin),
@@ -140,17 +141,26 @@ impl Connection {
         self.track(rows).await
     }
 
-    /// Runs a statement inside a transaction, and collects its rows while they are within the budget.
+    /// Runs a statement, and collects its rows while they are within the budget.
     ///
     /// # Errors
-    /// [`PoolError::Exceeded`] when the rows exceed the budget. The statement then still counts as running.
+    /// [`PoolError::Exceeded`] when the rows exceed the budget. The statement then still counts as running, so that it is
+    /// cancelled when the connection is returned.
     pub(crate) async fn query_bounded(
         &self,
         sql: &str,
         params: &[TextParam<'_>],
         budget: RowBudget,
     ) -> Result<Vec<Row>, PoolError> {
-        Ok(self.query_within(sql, params, budget).await??)
+        self.running.fetch_add(1, Ordering::Relaxed);
+        let rows = async { self.collect_rows(self.prepare_repeated(sql).await?, sql, params, budget).await };
+        let rows = match rows.await {
+            Ok(Err(exceeded)) => return Err(PoolError::Exceeded(exceeded)),
+            Ok(Ok(rows)) => Ok(rows),
+            Err(error) => Err(PoolError::Failed(error)),
+        };
+        self.running.fetch_sub(1, Ordering::Relaxed);
+        rows
     }
 
     /// Runs statements after `opening`, and sends each one without waiting for the results of earlier ones. Returns the
@@ -186,12 +196,8 @@ impl Connection {
         self.track(async { self.stream_once(sql, params).await?.try_collect().await }).await
     }
 
-    /// Runs a statement in a separate transaction, and collects its rows. Behind a pooler, the settings of a session
+    /// Runs a statement in a separate transaction as [`Self::query_bounded`] does. Behind a pooler, the settings of a session
     /// apply only in a transaction.
-    ///
-    /// # Errors
-    /// [`PoolError::Exceeded`] when the rows exceed the budget. The statement then still counts as running, so that
-    /// it is cancelled when the connection is returned.
     pub(super) async fn query_in_transaction(
         &self,
         sql: &str,
@@ -199,35 +205,22 @@ impl Connection {
         budget: RowBudget,
     ) -> Result<Vec<Row>, PoolError> {
         if !self.has_pooler {
-            return Ok(self.query_within(sql, params, budget).await??);
+            return self.query_bounded(sql, params, budget).await;
         }
         // The futures send their requests when they are first polled, which is in order. After the budget is exceeded,
         // the later ones are not awaited, because their results arrive after all rows.
         let begin = async { Ok(self.execute(&self.begin).await) };
-        let query = self.query_within(sql, params, budget);
+        let query = async {
+            match self.query_bounded(sql, params, budget).await {
+                Err(exceeded @ PoolError::Exceeded(_)) => Err(exceeded),
+                rows => Ok(rows),
+            }
+        };
         let commit = async { Ok(self.execute("COMMIT").await) };
         let (begun, rows, committed) = try_join3(begin, query, commit).await?;
-        begun?;
+        begun.map_err(PoolError::Failed)?;
         let rows = rows?;
-        committed?;
-        Ok(rows)
-    }
-
-    /// Runs a statement, and collects its rows while they are within the budget.
-    async fn query_within(
-        &self,
-        sql: &str,
-        params: &[TextParam<'_>],
-        budget: RowBudget,
-    ) -> Result<Result<Vec<Row>, Error>, BudgetExceeded> {
-        self.running.fetch_add(1, Ordering::Relaxed);
-        let rows = async { self.collect_rows(self.prepare_repeated(sql).await?, sql, params, budget).await };
-        let rows = match rows.await {
-            Ok(Err(exceeded)) => return Err(exceeded),
-            Ok(Ok(rows)) => Ok(rows),
-            Err(error) => Err(error),
-        };
-        self.running.fetch_sub(1, Ordering::Relaxed);
+        committed.map_err(PoolError::Failed)?;
         Ok(rows)
     }
 
@@ -325,16 +318,6 @@ impl Connection {
         result
     }
 
-    /// Returns whether a statement is running.
-    pub(crate) fn is_running(&self) -> bool {
-        self.running.load(Ordering::Relaxed) > 0
-    }
-
-    /// Returns whether the connection is open, without a running statement or an open transaction.
-    pub(super) fn is_free(&self) -> bool {
-        !self.is_closed() && !self.is_running() && !self.in_transaction.load(Ordering::Relaxed)
-    }
-
     /// Returns whether the connection cannot be used any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed() || self.is_replaced()
@@ -349,24 +332,55 @@ impl Connection {
     pub(super) fn abort(&self) {
         self.task.abort();
     }
+}
 
-    /// Cancels the running statement until it has ended. A cancellation that arrives before the statement begins has no
-    /// effect, and PostgreSQL does not notice that a connection is closed while it runs a statement.
-    pub(super) async fn end_statement(&self, interval: Duration) -> Result<(), Error> {
+impl pool::Connection for Connection {
+    type Error = Error;
+
+    fn runtime(&self) -> Id {
+        self.runtime
+    }
+
+    fn is_open(&mut self) -> bool {
+        !self.is_closed()
+    }
+
+    fn is_running(&self) -> bool {
+        self.running.load(Ordering::Relaxed) > 0
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.in_transaction.load(Ordering::Relaxed)
+    }
+
+    /// Cancels the statement until it has ended. A cancellation that arrives before the statement begins has no effect, and
+    /// PostgreSQL does not notice that a connection is closed while it runs a statement.
+    async fn end_statement(&self) -> Result<(), Error> {
         // The empty statement is answered after the running one, because answers arrive in order.
         let mut ended = pin!(self.client.batch_execute(""));
         loop {
             self.client.cancel_token().cancel_query(self.tls.clone()).await?;
-            if let Ok(ended) = tokio::time::timeout(interval, &mut ended).await {
+            if let Ok(ended) = tokio::time::timeout(CANCEL_INTERVAL, &mut ended).await {
                 return ended;
             }
         }
     }
-}
 
-impl IdleConnection for Connection {
-    fn runtime(&self) -> Id {
-        self.runtime
+    /// Only the start of a statement checks privileges, and `EXPLAIN` includes that.
+    async fn refusal(&mut self, sql: &str) -> Result<Option<String>, Error> {
+        match self.query_once(&format!("EXPLAIN {sql}"), &[]).await {
+            Ok(_) => Ok(None),
+            Err(error) => error.as_db_error().map(|cause| Some(cause.message().to_owned())).ok_or(error),
+        }
+    }
+
+    fn kind(error: &Error) -> ErrorKind {
+        kind(error)
+    }
+
+    fn is_conflict(error: &Error) -> bool {
+        let conflicts = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
+        error.code().is_some_and(|code| conflicts.contains(code))
     }
 }
 
@@ -388,44 +402,5 @@ impl OpenRows<'_> {
             rows.push(row);
         }
         Ok(rows)
-    }
-}
-
-/// The right to use a connection. If a lease is dropped while a statement is running, as when the future of a read is
-/// dropped because its client has disconnected, the statement is cancelled and the connection closed. A connection with
-/// an open transaction is closed, too.
-pub(crate) struct Lease {
-    pub(super) connection: Arc<Connection>,
-    pub(super) idle: Arc<IdleConnections<Arc<Connection>>>,
-    pub(super) slot: Option<OwnedSemaphorePermit>,
-}
-
-impl Deref for Lease {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        &self.connection
-    }
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let connection = Arc::clone(&self.connection);
-        if connection.is_free() {
-            // A connection without a slot is one more than the settings allow.
-            if self.slot.is_some() {
-                self.idle.add(connection);
-            }
-        } else if connection.is_running()
-            && let Ok(runtime) = Handle::try_current()
-        {
-            let slot = self.slot.take();
-            runtime.spawn(async move {
-                // The statement may have ended in the meantime. The connection is not used again, because the
-                // cancellation could then hit its next statement.
-                let _ = tokio::time::timeout(CANCEL_TIMEOUT, connection.end_statement(CANCEL_INTERVAL)).await;
-                drop((connection, slot));
-            });
-        }
     }
 }

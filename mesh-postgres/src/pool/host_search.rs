@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use mesh_backend::pool::ErrorKind;
 use tokio_postgres::Error;
 
 use crate::error::with_causes;
 use crate::pool::connect_url::ConnectUrl;
-use crate::pool::connection::{Connection, ConnectionWithNotifications};
-use crate::pool::error::{PoolError, is_full};
+use crate::pool::connection::{Connection, ConnectionWithNotifications, PoolError};
+use crate::pool::error_kind::kind;
 use crate::pool::role::{Role, SessionAttrs};
 use crate::settings::Settings;
 
@@ -39,31 +40,31 @@ impl From<Error> for HostError {
 
 /// Opens a connection to a suitable host.
 pub(super) async fn open(
-    target: &ConnectUrl,
+    url: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
 ) -> Result<ConnectionWithNotifications, PoolError> {
-    let opening = open_suitable(target, settings, begin);
+    let opening = open_suitable(url, settings, begin);
     tokio::time::timeout(CONNECT_TIMEOUT, opening).await.map_err(|_| PoolError::TimedOut)?
 }
 
 async fn open_suitable(
-    target: &ConnectUrl,
+    url: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
 ) -> Result<ConnectionWithNotifications, PoolError> {
-    let hosts = &*target.hosts;
+    let hosts = &*url.hosts;
     if !hosts.is_checked() {
-        return Connection::open_host(target, 0, settings, begin).await.map_err(PoolError::Refused);
+        return Connection::open_host(url, 0, settings, begin).await.map_err(PoolError::Refused);
     }
     let before = hosts.index();
-    if let Some(opened) = open_current(target, settings, begin).await? {
+    if let Some(opened) = open_current(url, settings, begin).await? {
         return Ok(opened);
     }
     let mut failed = hosts.failed_search.lock().await;
     // Another search may have ended in the meantime.
     if hosts.index() != before
-        && let Some(opened) = open_current(target, settings, begin).await?
+        && let Some(opened) = open_current(url, settings, begin).await?
     {
         return Ok(opened);
     }
@@ -72,7 +73,7 @@ async fn open_suitable(
     {
         return Err(PoolError::NoHost(Arc::clone(error)));
     }
-    let opened = search(target, settings, begin).await;
+    let opened = search(url, settings, begin).await;
     if let Err(PoolError::NoHost(error)) = &opened {
         *failed = Some((Instant::now(), Arc::clone(error)));
     }
@@ -81,17 +82,19 @@ async fn open_suitable(
 
 /// Opens a connection to the host that was used last, if it is still suitable.
 async fn open_current(
-    target: &ConnectUrl,
+    url: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
 ) -> Result<Option<ConnectionWithNotifications>, PoolError> {
-    let Some(index) = target.hosts.index() else { return Ok(None) };
-    match tokio::time::timeout(HOST_TIMEOUT, open_checked(target, index, settings, begin)).await {
+    let Some(index) = url.hosts.index() else { return Ok(None) };
+    match tokio::time::timeout(HOST_TIMEOUT, open_checked(url, index, settings, begin)).await {
         Ok(Ok((opened, role))) => {
-            target.hosts.adopt(index, &role);
+            url.hosts.adopt(index, &role);
             Ok(Some(opened))
         }
-        Ok(Err(HostError::Failed(error))) if is_full(&error) => Err(PoolError::Refused(error)),
+        Ok(Err(HostError::Failed(error))) if kind(&error) == ErrorKind::Full => {
+            Err(PoolError::Refused(error))
+        }
         _ => Ok(None),
     }
 }
@@ -99,14 +102,14 @@ async fn open_current(
 /// Opens connections to all hosts, and returns the most suitable one: of two primaries, the one with the newer
 /// timeline; of equal hosts, the first one in the URL.
 async fn search(
-    target: &ConnectUrl,
+    url: &ConnectUrl,
     settings: &Settings,
     begin: &Arc<str>,
 ) -> Result<ConnectionWithNotifications, PoolError> {
-    let hosts = &*target.hosts;
+    let hosts = &*url.hosts;
     let is_first = hosts.index().is_none();
     let opening = (0..hosts.names.len()).map(|index| async move {
-        let opened = tokio::time::timeout(HOST_TIMEOUT, open_checked(target, index, settings, begin)).await;
+        let opened = tokio::time::timeout(HOST_TIMEOUT, open_checked(url, index, settings, begin)).await;
         opened.unwrap_or(Err(HostError::Silent))
     });
     let rank = |role: &Role| match hosts.attrs {
@@ -122,7 +125,7 @@ async fn search(
                 best = Some((index, opened, role));
             }
             Ok(_) => {}
-            Err(HostError::Failed(error)) if is_full(&error) && hosts.count() == 1 => {
+            Err(HostError::Failed(error)) if kind(&error) == ErrorKind::Full && hosts.count() == 1 => {
                 return Err(PoolError::Refused(error));
             }
             Err(fault) => {
@@ -146,17 +149,17 @@ async fn search(
 
 /// Opens a connection to a host, and checks that the host is suitable.
 async fn open_checked(
-    target: &ConnectUrl,
+    url: &ConnectUrl,
     index: usize,
     settings: &Settings,
     begin: &Arc<str>,
 ) -> Result<(ConnectionWithNotifications, Role), HostError> {
-    let (mut connection, notifications) = Connection::open_host(target, index, settings, begin).await?;
-    let role = connection.role(&target.after_check).await?;
-    if let Some(mismatch) = target.hosts.mismatch(&role) {
+    let (mut connection, notifications) = Connection::open_host(url, index, settings, begin).await?;
+    let role = connection.role(&url.after_check).await?;
+    if let Some(mismatch) = url.hosts.mismatch(&role) {
         return Err(HostError::Mismatch(mismatch));
     }
-    if target.hosts.attrs.is_primary() {
+    if url.hosts.attrs.is_primary() {
         connection.timeline = role.timeline;
     }
     Ok(((connection, notifications), role))

@@ -24,7 +24,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 use crate::pool::connect_url::ConnectUrl;
 use crate::pool::connection::Connection;
-use crate::pool::error::is_stale;
+use crate::pool::error_kind::is_stale;
 use crate::pool::host_search;
 use crate::settings::Settings;
 use crate::sql::TextParam;
@@ -53,7 +53,7 @@ const REOPEN_DELAY: Duration = Duration::from_secs(1);
 
 /// The shared connections to one server.
 pub(super) struct SharedConnections {
-    target: ConnectUrl,
+    url: ConnectUrl,
     settings: Settings,
     /// The maximum number of connections.
     max: usize,
@@ -95,9 +95,9 @@ struct SharedRead {
 
 impl SharedConnections {
     /// Creates an empty list of at most `max` connections.
-    pub(super) fn new(target: ConnectUrl, settings: &Settings, max: usize) -> Arc<Self> {
+    pub(super) fn new(url: ConnectUrl, settings: &Settings, max: usize) -> Arc<Self> {
         Arc::new(Self {
-            target,
+            url,
             settings: settings.clone(),
             max,
             connections: RwLock::default(),
@@ -133,14 +133,13 @@ impl SharedConnections {
     ) -> Option<Result<Vec<Row>, Error>> {
         let is_trial = self.may_share(sql)?;
         let read = self.choose()?;
-        let alone = || Sharing::TrialAt(Instant::now() + ALONE_TIME);
         if is_trial {
-            self.set_sharing(sql, alone());
+            self.set_alone(sql);
         }
         let rows = match read.run(sql, params, budget.at_most(ROW_BYTES)).await {
             Ok(Ok(rows)) => Ok(rows),
             Ok(Err(_)) => {
-                self.set_sharing(sql, alone());
+                self.set_alone(sql);
                 // The rest of the rows has not arrived, so the read has not ended.
                 return None;
             }
@@ -149,7 +148,7 @@ impl SharedConnections {
         let connection = read.end();
         match rows {
             Err(error) if is_too_slow(&error) => {
-                self.set_sharing(sql, alone());
+                self.set_alone(sql);
                 None
             }
             Err(error) if is_stale(&error) => {
@@ -166,8 +165,13 @@ impl SharedConnections {
         }
     }
 
+    /// Returns whether a statement shares connections after a trial.
+    pub(super) fn shares(&self, sql: &str) -> bool {
+        matches!(self.sharing.get(sql), Some(Sharing::Always))
+    }
+
     /// Returns whether a statement may share a connection now, and if so, whether this is a trial.
-    fn may_share(&self, sql: &str) -> Option<bool> {
+    pub(super) fn may_share(&self, sql: &str) -> Option<bool> {
         match self.sharing.get(sql) {
             _ if self.max == 0 => None,
             Some(Sharing::Always) => Some(false),
@@ -177,6 +181,11 @@ impl SharedConnections {
                 None
             }
         }
+    }
+
+    /// Keeps a statement from sharing connections until its next trial.
+    pub(super) fn set_alone(&self, sql: &str) {
+        self.set_sharing(sql, Sharing::TrialAt(Instant::now() + ALONE_TIME));
     }
 
     fn set_sharing(&self, sql: &str, sharing: Sharing) {
@@ -223,7 +232,7 @@ impl SharedConnections {
         let all = Arc::clone(self);
         tokio::spawn(async move {
             // No transaction is begun on a shared connection.
-            match host_search::open(&all.target, &all.settings, &Arc::from("")).await {
+            match host_search::open(&all.url, &all.settings, &Arc::from("")).await {
                 Ok((inner, _)) => all.add(inner),
                 Err(error) => {
                     tracing::debug!("no shared connection was opened: {error}");

@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use mesh_backend::export::{ExportParts, PART};
-use mesh_plan::{Export, Plan, ResolveError};
-use mesh_sql::postgres::{Features, ReadStatement};
+use mesh_plan::backend::Export;
+use mesh_plan::{Plan, ResolveError};
+use mesh_sql::postgres::{Postgres, ReadStatement};
 
-use super::{failed, params};
+use super::params;
 use crate::cells::BinaryCells;
 use crate::pool::{Pool, PoolError};
 
@@ -14,21 +15,21 @@ use crate::pool::{Pool, PoolError};
 pub(crate) async fn run(
     pool: &Pool,
     plan: &Plan,
-    features: &Features,
+    dialect: &Postgres,
     deadline: Instant,
     export: Export,
 ) -> Result<u64, ResolveError> {
-    let link = pool.take_extra().await?;
-    let failed = |error| failed(PoolError::Failed(error), plan);
-    link.begin().await.map_err(failed)?;
+    let connection = pool.take_extra().await?;
+    let failed = |error| PoolError::Failed(error).of_read(plan);
+    connection.begin().await.map_err(failed)?;
     let left = deadline.saturating_duration_since(Instant::now()).as_millis();
     let settings = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = ";
-    link.execute(&format!("{settings}{left}")).await.map_err(failed)?;
+    connection.execute(&format!("{settings}{left}")).await.map_err(failed)?;
     let mut parts = ExportParts::new(plan, export);
-    let first = ReadStatement::from_plan(plan, features);
+    let first = ReadStatement::from_plan(plan, dialect);
     if first.levels <= 1 {
         let values = params(plan, &first);
-        let mut rows = link.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
+        let mut rows = connection.open_rows(&first.statement.sql, &values).await.map_err(failed)?;
         loop {
             let part = rows.next(PART).await.map_err(failed)?;
             let is_last = part.len() < PART;
@@ -39,12 +40,12 @@ pub(crate) async fn run(
         }
     } else {
         while let Some(page) = parts.next_plan() {
-            let statement = ReadStatement::from_plan(&page, features);
-            let rows = link.query(&statement.statement.sql, &params(&page, &statement)).await;
+            let statement = ReadStatement::from_plan(&page, dialect);
+            let rows = connection.query(&statement.statement.sql, &params(&page, &statement)).await;
             parts.send::<BinaryCells, _>(&page, &statement, rows.map_err(failed)?).await?;
         }
     }
     let records = parts.finish().await?;
-    link.end("COMMIT").await.map_err(failed)?;
+    connection.end("COMMIT").await.map_err(failed)?;
     Ok(records)
 }

@@ -55,35 +55,35 @@ const SET_MINOR: &str = "UPDATE mesh.layout SET minor = $1::integer";
 ///
 /// # Errors
 /// [`NewerLayout`], or the database cannot be reached, or the account may not create the tables.
-pub(super) async fn migrate(link: &Connection) -> Result<(), BoxError> {
-    link.begin().await?;
+pub(super) async fn migrate(connection: &Connection) -> Result<(), BoxError> {
+    connection.begin().await?;
     // Changes that another server commits while this one waits for the lock have to be visible.
-    link.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
-    if done(link).await? < MIGRATIONS.len() {
-        link.query_once(LOCK, &[]).await?;
+    connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED").await?;
+    if done(connection).await? < MIGRATIONS.len() {
+        connection.query_once(LOCK, &[]).await?;
         // Another server may have migrated in the meantime.
-        let done = done(link).await?;
+        let done = done(connection).await?;
         for migration in MIGRATIONS.iter().skip(done) {
-            link.execute(migration).await?;
+            connection.execute(migration).await?;
         }
         if (1..=WITH_MARK).contains(&done) {
-            link.execute(SHARE_NONCES).await?;
+            connection.execute(SHARE_NONCES).await?;
         }
         if done < MIGRATIONS.len() {
-            link.query_once(SET_MINOR, &[TextParam::number(MIGRATIONS.len() as u64 - 1)]).await?;
+            connection.query_once(SET_MINOR, &[TextParam::number(MIGRATIONS.len() as u64 - 1)]).await?;
         }
     }
-    Ok(link.end("COMMIT").await?)
+    Ok(connection.end("COMMIT").await?)
 }
 
 /// Returns the number of completed migrations.
-async fn done(link: &Connection) -> Result<usize, BoxError> {
-    let rows = link.query_once(HAS_TABLES, &[]).await?;
+async fn done(connection: &Connection) -> Result<usize, BoxError> {
+    let rows = connection.query_once(HAS_TABLES, &[]).await?;
     let (tables, layouts) = rows.first().map_or((0, 0), |row| (row.get::<_, i64>(0), row.get::<_, i64>(1)));
     if layouts == 0 {
         return Ok(usize::from(tables > 0));
     }
-    let rows = link.query_once(VERSION, &[]).await?;
+    let rows = connection.query_once(VERSION, &[]).await?;
     let (major, minor) = rows.first().map_or((MAJOR, 0), |row| (row.get::<_, i32>(0), row.get::<_, i32>(1)));
     if major > MAJOR {
         return Err(

@@ -106,7 +106,7 @@ fn describe(catalog: &Catalog) -> String {
         for column in table.columns.iter().filter(|_| table.name != "moods") {
             let null = if column.nullable { "" } else { " not null" };
             let native = column.native.as_ref().map(|native| native.name.as_str()).unwrap_or_default();
-            let ty = column.ty.map(mesh_schema::FieldType::name).unwrap_or_default();
+            let ty = column.ty.map(mesh_schema::FieldType::as_str).unwrap_or_default();
             out.push_str(&format!("  {} {ty} ({native}){null}", column.name));
             out.push_str(&column.description.as_ref().map(|text| format!(" -- {text}")).unwrap_or_default());
             out.push('\n');

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mesh_backend::pool::RowBudget;
-use mesh_plan::backend::ExportSink;
-use mesh_plan::{BoxFuture, Context, Export, ExportFormat, Request, ResolveError};
+use mesh_plan::backend::{Export, ExportFormat, ExportSink};
+use mesh_plan::{BoxFuture, Context, Request, ResolveError};
 use mesh_ql::Format;
 use mesh_tests::Cluster;
 use serde_json::Value;

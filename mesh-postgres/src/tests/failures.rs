@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use mesh_backend::pool::Servers as _;
 use mesh_plan::{Error, ResolveError};
 use tokio::task::JoinHandle;
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use mesh_backend::pool::Servers as _;
 use mesh_integrity::{AccountSource as _, AccountsUnavailable, UsersTable};
 use mesh_plan::{Error, ResolveError};
 
@@ -35,8 +36,8 @@ async fn accounts(database: &Database) -> Accounts {
 /// Takes connections until the database accepts no more.
 async fn fill(database: &Database) -> Vec<Connection> {
     let mut links = Vec::new();
-    while let Ok(link) = database.writes.connect().await {
-        links.push(link);
+    while let Ok(connection) = database.writes.connect().await {
+        links.push(connection);
     }
     assert!(!links.is_empty());
     links
@@ -46,7 +47,7 @@ async fn fill(database: &Database) -> Vec<Connection> {
 async fn reads_and_logins_wait_for_connections_when_the_database_has_no_room_for_more() {
     let Some(cluster) = small() else { return };
     // No read shares a connection.
-    let settings = Settings { statements: 0, ..Settings::default() };
+    let settings = Settings { statements: 0, wait: Duration::from_secs(60), ..Settings::default() };
     let served = Served::open(&cluster, &settings).await;
     let accounts = accounts(&served.database).await;
     let others = fill(&served.database).await;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use mesh_plan::mutation::WriteReply;
 use mesh_plan::policy::{Access, Condition, Principal, SessionValue};
-use mesh_plan::{Context, Error, Fields, Mesh, RecordId, WriteError, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::{Context, Error, Fields, Mesh, RecordId, WriteError, WriteRequest, WriteTarget};
 use mesh_ql::Format;
 use mesh_schema::Entity;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mesh_backend::pool::Servers as _;
 use mesh_plan::{Context, Error, Request, ResolveError};
 use mesh_ql::Format;
 

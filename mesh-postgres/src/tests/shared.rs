@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
+use mesh_backend::pool::Servers as _;
 use mesh_plan::{Context, Error, Plan, Request, ResolveError};
 use mesh_ql::Format;
 use tokio::task::JoinHandle;
@@ -100,13 +101,15 @@ async fn light_reads_share_few_connections() {
     let served = start(&cluster, &settings).await;
     share(&served, &served.plan_list(LABELS)).await;
     let before = served.database.pool.shared().1;
-    for _ in 0..10 {
+    // On a busy machine, some reads take too long for a shared connection.
+    until("reads share connections", async || {
         let reads = join_all((0..200).map(|_| served.collection(LABELS))).await;
         assert!(reads.into_iter().all(|body| body.unwrap().starts_with(r#"{"items":[{"label":"code"}"#)));
-    }
-    let (links, answers) = served.database.pool.shared();
+        served.database.pool.shared().1 > before + 500
+    })
+    .await;
+    let (links, _) = served.database.pool.shared();
     assert!((1..=4).contains(&links), "{links}");
-    assert!(answers > before + 500, "{answers}");
     let open = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'mesh-server'";
     let open: usize = cluster.query(open).unwrap().parse().unwrap();
     assert!(open <= settings.connections, "{open}");

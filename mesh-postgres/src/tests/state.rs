@@ -6,7 +6,7 @@ use mesh_ql::Format;
 
 use super::Cluster;
 use crate::state::{self, State};
-use crate::{Database, OpenError, Settings};
+use crate::{Backend as _, Database, OpenError, Settings};
 
 /// The layout 1.0, as its servers create it.
 const LAYOUT_1_0: &str = include_str!("layout_1_0.sql");
@@ -85,7 +85,7 @@ async fn nonces_are_stored_or_claimed() {
 /// Writes as a server of layout 1.0 does.
 fn write_as_1_0(cluster: &Cluster, query: &PersistedQuery, nonce: &str) {
     let id: String = query.id().as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    let (format, text) = (query.format().name(), query.text());
+    let (format, text) = (query.format().as_str(), query.text());
     let session = "07".repeat(16);
     cluster.execute(LAYOUT_1_0);
     cluster.execute(&format!(

@@ -22,8 +22,8 @@ async fn prepared(cluster: &Cluster, statements: usize) -> (i64, i64) {
             served.collection(&query).await.unwrap();
         }
     }
-    let link = served.database.pool.take(false).await.unwrap();
-    let rows = link.query_once(PREPARED, &[]).await.unwrap();
+    let connection = served.database.pool.take(false).await.unwrap();
+    let rows = connection.query_once(PREPARED, &[]).await.unwrap();
     (rows[0].get(0), rows[0].get(1))
 }
 

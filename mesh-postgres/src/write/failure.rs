@@ -1,23 +1,23 @@
 //! Conversion of PostgreSQL errors to write errors, with the fields that they concern.
 
+use mesh_backend::pool::{Connection as _, ErrorKind};
 use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
 use mesh_plan::error::Rule;
 use mesh_plan::{Mutation, ResolveError, Value, WriteError};
-use mesh_sql::postgres::{self, Conversion, Features};
+use mesh_sql::postgres::{self, Conversion, Postgres};
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
 use super::transaction::PostgresTransaction;
 use crate::error::with_causes;
 use crate::pool::connection::Connection;
-use crate::pool::is_stale;
 use crate::sql::TextParam;
 
 impl Errors for PostgresTransaction {
     type Error = Error;
 
     fn retry(error: &Error) -> Retry {
-        retry(error)
+        Connection::retry(error)
     }
 
     fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
@@ -62,15 +62,10 @@ impl Errors for PostgresTransaction {
     }
 
     fn resolve_error(error: &Error) -> ResolveError {
-        let busy = [
-            SqlState::READ_ONLY_SQL_TRANSACTION,
-            SqlState::TOO_MANY_CONNECTIONS,
-            SqlState::ADMIN_SHUTDOWN,
-            SqlState::CANNOT_CONNECT_NOW,
-        ];
-        match error.code() {
-            Some(&SqlState::QUERY_CANCELED) => return ResolveError::TimedOut,
-            Some(code) if !busy.contains(code) && !code.code().starts_with("40") => {
+        let is_known = error.code().is_some_and(|code| *code != SqlState::READ_ONLY_SQL_TRANSACTION);
+        match Connection::kind(error) {
+            ErrorKind::TimedOut => return ResolveError::TimedOut,
+            ErrorKind::Other | ErrorKind::OutOfRange if is_known => {
                 return ResolveError::new(with_causes(error));
             }
             _ => {}
@@ -89,16 +84,6 @@ impl Errors for PostgresTransaction {
     }
 }
 
-/// Returns whether a transaction that was not committed may succeed if it is tried again.
-pub(crate) fn retry(error: &Error) -> Retry {
-    let conflicts = [SqlState::T_R_DEADLOCK_DETECTED, SqlState::T_R_SERIALIZATION_FAILURE];
-    match error.code() {
-        Some(code) if conflicts.contains(code) => Retry::Again,
-        _ if is_stale(error) => Retry::OnNewConnection,
-        _ => Retry::Never,
-    }
-}
-
 impl PostgresTransaction {
     /// Returns the error of a write with the fields that are searched for, because an error names at most one of the values that
     /// are at fault. The search ends the transaction, in which no other statement can run after an error.
@@ -108,11 +93,11 @@ impl PostgresTransaction {
         error: &Error,
         failed: WriteError,
     ) -> WriteError {
-        let (link, features) = (&self.link, &self.engine.statements.features);
+        let (connection, dialect) = (&self.connection, &self.engine.statements.dialect);
         let subject = mutation.action().assigned(mutation.subject());
         match failed {
             WriteError::Value(_) => {
-                let refused = refused_columns(link, mutation, features).await;
+                let refused = refused_columns(connection, mutation, dialect).await;
                 let named = error.as_db_error().and_then(|cause| column_of_value(cause, mutation));
                 let columns: Vec<&str> = refused.iter().map(String::as_str).chain(named).collect();
                 let unfit = subject.map(|subject| subject.unfit(mutation.action().values(), &columns));
@@ -121,7 +106,7 @@ impl PostgresTransaction {
             WriteError::Conflict { rule: Rule::Check, fields, .. }
                 if fields.is_empty() && error.as_db_error().is_some_and(|cause| cause.table().is_none()) =>
             {
-                let columns = refused_columns(link, mutation, features).await;
+                let columns = refused_columns(connection, mutation, dialect).await;
                 let field = |column: &String| subject?.field_of_column(column).map(str::to_owned);
                 WriteError::conflict_of(Rule::Check, columns.iter().filter_map(field).collect())
             }
@@ -131,19 +116,19 @@ impl PostgresTransaction {
 }
 
 /// Returns the columns that cannot store the value that a write has for them.
-async fn refused_columns(link: &Connection, mutation: &Mutation, features: &Features) -> Vec<String> {
+async fn refused_columns(connection: &Connection, mutation: &Mutation, dialect: &Postgres) -> Vec<String> {
     let mut columns = Vec::new();
-    if link.end("ROLLBACK").await.is_err() {
+    if connection.end("ROLLBACK").await.is_err() {
         return columns;
     }
-    for Conversion { column, statement } in postgres::conversions(mutation, features) {
+    for Conversion { column, statement } in postgres::conversions(mutation, dialect) {
         // Each statement runs in a transaction, which has the settings of the session, and which an error ends.
-        if link.begin().await.is_err() {
+        if connection.begin().await.is_err() {
             break;
         }
         let params: Vec<_> = statement.params.iter().map(|it| TextParam(it.for_write(&[]))).collect();
-        let converted = link.query_once(&statement.sql, &params).await;
-        if link.end("ROLLBACK").await.is_err() {
+        let converted = connection.query_once(&statement.sql, &params).await;
+        if connection.end("ROLLBACK").await.is_err() {
             break;
         }
         let is_refused = |error: &Error| {

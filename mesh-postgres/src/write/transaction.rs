@@ -2,24 +2,25 @@
 
 use std::sync::Arc;
 
-use mesh_backend::pool::RowBudget;
+use mesh_backend::pool::{Connection as _, RowBudget};
 use mesh_backend::rows::Decoder as _;
-use mesh_backend::sort_bound::SortBound;
-use mesh_backend::transaction::{Engine, Errors as _, Failure, Ran, Retry, Transaction};
-use mesh_plan::mutation::Subject;
+use mesh_backend::sort_limit::SortLimit;
+use mesh_backend::transaction::{Engine, Failure, Ran, Transaction};
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::{BoxFuture, JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
-use mesh_sql::postgres::{self, Param, ReadStatement};
-use mesh_sql::{Statement, Step};
+use mesh_sql::postgres::{Param, Postgres, ReadStatement};
+use mesh_sql::{Statement, find, find_written};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, Row};
 
 use crate::cells::{BinaryCells, LevelRows, NodeRowSource};
 use crate::other_servers::OtherServers;
 use crate::pool::connection::Connection;
-use crate::pool::{Lease, Pool, PoolError, is_stale};
+use crate::pool::error_kind::is_stale;
+use crate::pool::{Lease, Pool, PoolError};
 use crate::read;
-use crate::read::sort_bound;
-use crate::read::statement_cache::StatementCache;
+use crate::read::StatementCache;
+use crate::read::sort_limit;
 use crate::sql::{self, TextParam};
 
 /// Returns whether row-level security of a table applies to the account.
@@ -30,13 +31,13 @@ const HIDES_ROWS: &str = "SELECT pg_catalog.row_security_active($1::text::regcla
 pub struct PostgresEngine {
     pub(super) pool: Arc<Pool>,
     pub(super) statements: Arc<StatementCache>,
-    pub(super) sort_bound: Arc<SortBound>,
+    pub(super) sort_limit: Arc<SortLimit>,
     pub(super) other_servers: Arc<OtherServers>,
 }
 
 /// A transaction on a connection. The command that begins it is sent with the next statements, in one round trip.
 pub struct PostgresTransaction {
-    pub(super) link: Lease,
+    pub(super) connection: Lease,
     pub(super) engine: PostgresEngine,
     /// Whether the transaction has yet to begin.
     begins: bool,
@@ -46,13 +47,13 @@ impl Engine for PostgresEngine {
     type Transaction = PostgresTransaction;
 
     async fn take(&self, fresh: bool) -> Result<PostgresTransaction, ResolveError> {
-        let link = self.pool.take(fresh).await?;
-        Ok(PostgresTransaction { link, engine: self.clone(), begins: false })
+        let connection = self.pool.take(fresh).await?;
+        Ok(PostgresTransaction { connection, engine: self.clone(), begins: false })
     }
 }
 
 impl Transaction for PostgresTransaction {
-    type Param = Param;
+    type Dialect = Postgres;
     type Row = Row;
 
     const BATCH: usize = 16;
@@ -65,7 +66,7 @@ impl Transaction for PostgresTransaction {
 
     async fn execute(&mut self, sql: &str) -> Result<(), Error> {
         self.open().await?;
-        self.link.execute(sql).await
+        self.connection.execute(sql).await
     }
 
     async fn run(&mut self, statements: &[&Statement<Param>], id: &Key) -> (Vec<Ran<Row>>, Option<Error>) {
@@ -73,59 +74,46 @@ impl Transaction for PostgresTransaction {
             (sql.as_str(), params.iter().map(|param| TextParam(param.for_write(id))).collect())
         });
         let statements: Vec<_> = statements.collect();
-        let opening = open(&self.link, std::mem::take(&mut self.begins));
-        let (all, error) = self.link.query_all(opening, &statements).await;
+        let opening = open(&self.connection, std::mem::take(&mut self.begins));
+        let (all, error) = self.connection.query_all(opening, &statements).await;
         (all.into_iter().map(|rows| Ran { count: rows.len() as u64, rows }).collect(), error)
     }
 
     async fn commit(&mut self) -> Result<(), Error> {
         self.open().await?;
-        self.link.end("COMMIT").await
+        self.connection.end("COMMIT").await
     }
 
     async fn rollback(&mut self) {
-        if !self.link.is_running() {
-            let _ = self.link.end("ROLLBACK").await;
+        if !self.connection.is_running() {
+            let _ = self.connection.end("ROLLBACK").await;
         }
     }
 
-    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
-        postgres::write_steps(mutation, &self.engine.statements.features)
-    }
-
-    fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
-        postgres::create_many(mutations, &self.engine.statements.features)
-    }
-
-    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
-        postgres::permitted(subject, ids, &self.engine.statements.features)
-    }
-
-    fn is_id(param: &Param) -> bool {
-        param.is_id()
+    fn dialect(&self) -> &Postgres {
+        &self.engine.statements.dialect
     }
 
     fn key(row: &Row) -> Key {
         BinaryCells::values(row).into_iter().collect()
     }
 
-    async fn lock(&mut self, subject: &Subject, id: &Key, is_first: bool) -> Result<bool, Error> {
-        let features = &self.engine.statements.features;
-        let [locking, plain] = [true, false].map(|locks| postgres::find(subject, id, locks, features));
+    async fn lock(&mut self, subject: &GuardedEntity, id: &Key, is_first: bool) -> Result<bool, Error> {
+        let [locking, plain] = [true, false].map(|locks| find(subject, id, locks, self.dialect()));
         let mut found = self.query(&locking, id).await;
         // Nothing ran before, so nothing has to be repeated.
         if is_first && found.as_ref().is_err_and(cannot_lock) {
-            keep_snapshot(&self.link).await?;
+            keep_snapshot(&self.connection).await?;
             found = self.query(&plain, id).await;
         }
         Ok(found?.count > 0)
     }
 
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
-        let plan = &*self.engine.statements.features.charset.known_plan(plan);
+        let plan = &*self.engine.statements.dialect.charset.known_plan(plan);
         let read = &*self.engine.statements.of_plan(plan);
         let fetched = self.fetch(plan, plan, read).await?;
-        plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0).map_err(Failure::Final)
+        Ok(plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)?)
     }
 
     async fn read_records(
@@ -134,10 +122,10 @@ impl Transaction for PostgresTransaction {
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         let all = plan.for_records(ids);
-        let read = ReadStatement::from_plan(&all, &self.engine.statements.features);
+        let read = ReadStatement::from_plan(&all, self.dialect());
         let fetched = self.fetch(plan, &all, &read).await?;
         let mut source = NodeRowSource::new(&fetched, &read.layout, all.node());
-        all.shape_records(&mut source, ids).map_err(Failure::Final)
+        Ok(all.shape_records(&mut source, ids)?)
     }
 
     async fn search_fields(&mut self, mutation: &Mutation, error: &Error, failed: WriteError) -> WriteError {
@@ -147,31 +135,27 @@ impl Transaction for PostgresTransaction {
     /// If the record does not exist now, a trigger may have deleted it in place of the statement, so the transaction is ended
     /// to look again.
     async fn is_skipped(&mut self, mutation: &Mutation) -> bool {
-        let link = &self.link;
-        let Some(find) = postgres::find_written(mutation, &self.engine.statements.features) else {
-            return false;
-        };
+        let connection = &self.connection;
+        let Some(find) = find_written(mutation, self.dialect()) else { return false };
         let find = async || {
             let params: Vec<_> = find.params.iter().map(|param| TextParam(param.for_write(&[]))).collect();
-            link.query_once(&find.sql, &params).await.is_ok_and(|rows| !rows.is_empty())
+            connection.query_once(&find.sql, &params).await.is_ok_and(|rows| !rows.is_empty())
         };
-        if !find().await && (link.end("ROLLBACK").await.is_err() || !find().await) {
+        if !find().await && (connection.end("ROLLBACK").await.is_err() || !find().await) {
             return false;
         }
         // Policies may hide the record from the statement alone. Then it does not exist for this write.
-        let table = sql::table(&sql::qualified(
-            mutation.written_table(),
-            self.engine.statements.features.default_schema.as_ref(),
-        ));
-        let hides = link.query_once(HIDES_ROWS, &[TextParam::text(&table)]).await;
+        let default_schema = self.dialect().default_schema.as_ref();
+        let table = sql::table(&sql::qualified(mutation.written_table(), default_schema));
+        let hides = connection.query_once(HIDES_ROWS, &[TextParam::text(&table)]).await;
         hides.is_ok_and(|rows| rows.first().is_some_and(|row| !row.get::<_, bool>(0)))
     }
 
     /// Waits until reads on other servers see the write, or those servers know that they may read older data.
     async fn after_commit(self) {
-        let Self { link, engine, .. } = self;
-        engine.other_servers.announce_write(&link).await;
-        drop(link);
+        let Self { connection, engine, .. } = self;
+        engine.other_servers.announce_write(&connection).await;
+        drop(connection);
         if let Some(settled_at) = engine.pool.hosts().settled_at() {
             tokio::time::sleep_until(settled_at.into()).await;
         }
@@ -181,7 +165,7 @@ impl Transaction for PostgresTransaction {
 impl PostgresTransaction {
     /// Sends the command that begins the transaction.
     async fn open(&mut self) -> Result<(), Error> {
-        open(&self.link, std::mem::take(&mut self.begins)).await
+        open(&self.connection, std::mem::take(&mut self.begins)).await
     }
 
     /// Returns the rows of a read, unless it sorts too many by values of related records. The bound is that of `sorted`, from
@@ -192,30 +176,24 @@ impl PostgresTransaction {
         plan: &Plan,
         read: &ReadStatement,
     ) -> Result<LevelRows, Failure<ResolveError>> {
-        let failed = |error| {
-            let retry = match &error {
-                PoolError::Failed(cause) => Self::retry(cause),
-                _ => Retry::Never,
-            };
-            retry.failure(read::failed(error, plan))
-        };
-        self.open().await.map_err(|error| failed(error.into()))?;
-        let link = &*self.link;
+        let failed = |error: PoolError| error.failure(|error| error.of_read(plan));
+        self.open().await.map_err(|error| failed(PoolError::Failed(error)))?;
+        let connection = &*self.connection;
         if sorted.related_sort_rows().is_some() {
             let statement = self.engine.statements.of_plan(sorted);
-            let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(link, sorted, &statement)) };
-            let bound = &self.engine.sort_bound;
-            sort_bound::check(bound, sorted, steps).await.map_err(Failure::Final)?;
+            let steps = || -> BoxFuture<'_, _> { Box::pin(read::query_plan(connection, sorted, &statement)) };
+            let bound = &self.engine.sort_limit;
+            sort_limit::check(bound, sorted, steps).await?;
         }
         let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
-        let rows = link.query_bounded(&read.statement.sql, &params, budget).await;
+        let rows = connection.query_bounded(&read.statement.sql, &params, budget).await;
         Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
     }
 }
 
 /// Begins a transaction, unless it has begun.
-async fn open(link: &Connection, begins: bool) -> Result<(), Error> {
-    if begins { link.begin().await } else { Ok(()) }
+async fn open(connection: &Connection, begins: bool) -> Result<(), Error> {
+    if begins { connection.begin().await } else { Ok(()) }
 }
 
 /// Returns whether a record can never be locked, regardless of its state: the account may delete but not update it, or
@@ -227,8 +205,8 @@ fn cannot_lock(error: &Error) -> bool {
 
 /// Restarts the transaction, with one snapshot for all its statements. A write of a record that another transaction has
 /// changed since then fails, and the transaction is tried again.
-async fn keep_snapshot(link: &Connection) -> Result<(), Error> {
-    link.end("ROLLBACK").await?;
-    link.begin().await?;
-    link.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await
+async fn keep_snapshot(connection: &Connection) -> Result<(), Error> {
+    connection.end("ROLLBACK").await?;
+    connection.begin().await?;
+    connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await
 }

@@ -88,7 +88,12 @@ impl<'t> Reader<'t> {
                 None => IdField::Unset,
             },
             types: self.map(types, |reader, node| {
-                reader.json.name(node, "type", FieldType::parse, &FieldType::ALL.map(FieldType::name))
+                reader.json.name(
+                    node,
+                    "type",
+                    |name| name.parse().ok(),
+                    &FieldType::ALL.map(FieldType::as_str),
+                )
             }),
             uploads: self.map(uploads, Self::upload),
             writable: self.writable(writable),
@@ -178,7 +183,12 @@ impl<'t> Reader<'t> {
         let entity = entity.and_then(|node| self.json.text(&node)).unwrap_or_default();
         let on = on.and_then(|node| self.json.text(&node));
         let cardinality = cardinality.and_then(|node| {
-            self.json.name(&node, "type", Cardinality::parse, &Cardinality::ALL.map(Cardinality::name))
+            self.json.name(
+                &node,
+                "type",
+                |name| name.parse().ok(),
+                &Cardinality::ALL.map(Cardinality::as_str),
+            )
         });
         JoinDocument {
             entity,

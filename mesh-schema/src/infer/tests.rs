@@ -73,7 +73,8 @@ fn check(tables: Vec<Table>, expected: Expect) {
             let through =
                 through.map(|t| format!(" through {}({}, {})", t.table, t.from, t.to)).unwrap_or_default();
             let on = document.on.as_ref().map(|on| format!(" on {on}")).unwrap_or_default();
-            shown += &format!("  {join} {} {}{through}{on}\n", document.cardinality.name(), document.entity);
+            shown +=
+                &format!("  {join} {} {}{through}{on}\n", document.cardinality.as_str(), document.entity);
         }
     }
     for note in notes {

@@ -2,24 +2,12 @@
 
 use std::fmt;
 
-use http::Method;
 use mesh_wire::BasePath;
-
-use crate::routes::custom::pattern::PatternError;
 
 /// The reason why an application cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The pattern of a route of the application is malformed.
-    Pattern(PatternError),
-    /// A route of the application, `method` and `pattern`, was added twice.
-    RepeatedRoute {
-        /// The method of the route.
-        method: Method,
-        /// The pattern of the route, with a slash before each segment.
-        pattern: String,
-    },
     /// Uploads are set, but no field of the schema accepts files.
     NoUploadField,
     /// The base path of the protocol's routes equals the path of the docs surface, or is below it.
@@ -28,8 +16,6 @@ pub enum BuildError {
     ViewAsWithoutAudit,
     /// The schema has an entity `mcp`, whose path is already used by the tools for agents.
     EntityAtMcpPath,
-    /// A route of the application has the path of the tools for agents.
-    RouteAtMcpPath,
     /// The docs surface has the path of the tools for agents.
     DocsAtMcpPath(String),
     /// The name of a tool contains characters other than letters, digits, `_` and `-`, or is longer than 64 characters.
@@ -50,10 +36,6 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Pattern(error) => error.fmt(f),
-            Self::RepeatedRoute { method, pattern } => {
-                write!(f, "the route {method} {pattern} is added twice; remove one of them")
-            }
             Self::NoUploadField => f.write_str(
                 "uploads are on, but no field of the schema takes files; declare fields under 'uploads'",
             ),
@@ -62,9 +44,6 @@ impl fmt::Display for BuildError {
             }
             Self::EntityAtMcpPath => f.write_str(
                 "the schema has an entity 'mcp', which is the path of the tools for agents; rename it in the schema document",
-            ),
-            Self::RouteAtMcpPath => f.write_str(
-                "a route of the application has the pattern '/mcp', which is the path of the tools for agents; choose another one",
             ),
             Self::DocsAtMcpPath(path) => {
                 write!(f, "the docs surface has the path of the tools for agents, {path}; choose another path for it")

@@ -1,8 +1,9 @@
 //! The builder of an application.
 
+#[cfg(feature = "tower")]
+use std::convert::Infallible;
 use std::sync::Arc;
 
-use http::Method;
 use mesh_docs::{Docs, Offers, Options};
 use mesh_plan::persisted::Persisted;
 use mesh_plan::{Changes, Mesh, Principal};
@@ -13,14 +14,17 @@ use super::App;
 use super::build_error::BuildError;
 use super::caching::Caching;
 use super::exports::Exports;
+#[cfg(feature = "tower")]
+use super::fallback::Fallback;
 use super::ids::Ids;
-use super::limits::Limits;
+use super::limits::TransportLimits;
 use super::shared::Shared;
 use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
 use crate::identity::api_keys::ApiKeys;
+use crate::identity::authenticator::RequestAuthenticator;
 use crate::identity::bearer::Bearer;
-use crate::identity::{self, Identities};
+use crate::identity::caller::{Caller, Evidence};
 use crate::integrity::Integrity;
 #[cfg(feature = "mcp")]
 use crate::mcp::Mcp;
@@ -29,11 +33,11 @@ use crate::observability::audit::AuditLog;
 use crate::observability::metrics::Metrics;
 #[cfg(feature = "otlp")]
 use crate::observability::otlp::Spans;
-use crate::pipeline::header_plans::HeaderPlans;
+#[cfg(feature = "tower")]
+use crate::pipeline::body::{Body, BoxError};
+use crate::pipeline::query::Queries;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
-use crate::routes::custom::pattern::{Pattern, PatternError};
-use crate::routes::custom::route::{CustomRoute, Handler};
 use crate::uploads::Uploads;
 
 /// A builder for an [`App`].
@@ -42,11 +46,10 @@ use crate::uploads::Uploads;
 pub struct AppBuilder {
     /// The parts that do not depend on other parts. `build` adds the rest.
     shared: Shared,
-    custom_routes: Vec<Result<CustomRoute, PatternError>>,
     events: Option<Events>,
     docs: Option<Options>,
     caching: Caching,
-    local: Option<Arc<Principal>>,
+    local: Option<Caller>,
     #[cfg(feature = "mcp")]
     mcp: Option<Mcp>,
 }
@@ -70,9 +73,9 @@ impl App {
     /// ```
     pub fn builder(mesh: impl Into<Arc<Mesh>>) -> AppBuilder {
         let mesh = mesh.into();
-        let limits = Limits::default();
+        let limits = TransportLimits::default();
         let shared = Shared {
-            header_plans: HeaderPlans::new(&mesh),
+            queries: Queries::new(Arc::clone(&mesh)),
             mesh,
             base: BasePath::default(),
             limits,
@@ -81,11 +84,10 @@ impl App {
             clients: ClientLimits::default(),
             proxies: Proxies::default(),
             hosts: AllowedHosts::default(),
-            integrity: None,
-            identities: Identities::default(),
-            persisted: None,
+            authenticator: RequestAuthenticator::default(),
             uploads: None,
-            custom_routes: Vec::new(),
+            #[cfg(feature = "tower")]
+            fallback: None,
             changes: Changes::new(),
             hub: None,
             exports: None,
@@ -104,7 +106,6 @@ impl App {
         };
         AppBuilder {
             shared,
-            custom_routes: Vec::new(),
             events: None,
             docs: None,
             caching: Caching::default(),
@@ -123,7 +124,7 @@ impl AppBuilder {
     }
 
     /// Sets the limits of the transport.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: TransportLimits) -> Self {
         self.shared.limits = limits;
         self
     }
@@ -188,7 +189,7 @@ impl AppBuilder {
     /// Requires sessions: every request except login and logout must be signed, unless [`AppBuilder::bearer`] allows
     /// otherwise. `SPEC §7`
     pub fn integrity(mut self, integrity: Integrity) -> Self {
-        self.shared.integrity = Some(integrity);
+        self.shared.authenticator.integrity = Some(integrity);
         self
     }
 
@@ -213,20 +214,20 @@ impl AppBuilder {
     /// # }
     /// ```
     pub fn bearer(mut self, bearer: Bearer) -> Self {
-        self.shared.identities.bearer = Some(bearer);
+        self.shared.authenticator.bearer = Some(bearer);
         self
     }
 
     /// Accepts API keys in `Authorization: Bearer`. `SPEC §17.3`
     pub fn api_keys(mut self, keys: ApiKeys) -> Self {
-        self.shared.identities.api_keys = Some(keys);
+        self.shared.authenticator.api_keys = Some(keys);
         self
     }
 
     /// Sets whether callers with a bearer may read without a signature even if [`AppBuilder::integrity`] is set; by default
     /// they may. All other requests need the signature of a session. `SPEC §17.5`
     pub fn allow_unsigned_bearers(mut self, on: bool) -> Self {
-        self.shared.identities.unsigned = on;
+        self.shared.authenticator.allows_unsigned_bearers = on;
         self
     }
 
@@ -234,14 +235,14 @@ impl AppBuilder {
     /// [`AppBuilder::api_keys`] is set. Without such a role, these requests are refused.
     /// `SPEC §17.6`
     pub fn anonymous_role(mut self, role: impl Into<String>) -> Self {
-        self.shared.identities.anonymous = Some(identity::anonymous(role));
+        self.shared.authenticator.anonymous = Some(Caller::anonymous(role));
         self
     }
 
     /// Sets the principal of all requests, for an application that serves one client of this process and no network. It has
     /// no effect if callers have to identify themselves.
     pub fn local_principal(mut self, principal: Principal) -> Self {
-        self.local = Some(Arc::new(principal));
+        self.local = Some(Caller::new(Evidence::Local, principal));
         self
     }
 
@@ -254,7 +255,7 @@ impl AppBuilder {
 
     /// Serves registered queries, which must have been checked against the same [`Mesh`]. `SPEC §8`
     pub fn persisted(mut self, persisted: Persisted) -> Self {
-        self.shared.persisted = Some(Arc::new(persisted));
+        self.shared.queries = self.shared.queries.persisted(persisted);
         self
     }
 
@@ -301,12 +302,18 @@ impl AppBuilder {
         self
     }
 
-    /// Adds a route of the application at a path under the base path, such as `post/:id`. It has precedence over the
-    /// protocol's routes.
-    pub fn route(mut self, method: Method, pattern: &str, handler: impl Handler) -> Self {
-        let pattern = Pattern::parse(pattern);
-        let route = pattern.map(|pattern| CustomRoute { method, pattern, handler: Box::new(handler) });
-        self.custom_routes.push(route);
+    /// Sets the service that answers requests to paths outside of the base path and of the docs surface, for example an
+    /// axum `Router`. Limits of Mesh for all requests apply to it, authentication does not.
+    #[cfg(feature = "tower")]
+    pub fn fallback<S, B>(mut self, service: S) -> Self
+    where
+        S: tower_service::Service<http::Request<Body>, Response = http::Response<B>, Error = Infallible>,
+        S: Clone + Send + Sync + 'static,
+        S::Future: Send,
+        B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        self.shared.fallback = Some(Fallback::new(service));
         self
     }
 
@@ -323,7 +330,7 @@ impl AppBuilder {
     pub fn build(self) -> Result<App, BuildError> {
         #[cfg(feature = "mcp")]
         let prepared = self.prepared_tools()?;
-        let Self { mut shared, custom_routes, events, docs, caching, local, .. } = self;
+        let Self { mut shared, events, docs, caching, local, .. } = self;
         #[cfg(feature = "mcp")]
         {
             if prepared.is_some() {
@@ -335,10 +342,11 @@ impl AppBuilder {
         if let Some(key) = caching.entities().find(|key| schema.find(key).is_none()) {
             return Err(BuildError::UnknownCachedEntity(key.to_owned()));
         }
+        shared.authenticator.failures = Arc::clone(&shared.rates.failures);
         if !shared.identifies_callers() {
             // An anonymous role applies only if callers can have credentials, a local principal only if they cannot.
-            shared.identities.anonymous = None;
-            shared.identities.local = local;
+            shared.authenticator.anonymous = None;
+            shared.authenticator.local = local;
         }
         let is_private = shared.identifies_callers() || shared.mesh.has_policies();
         shared.caching = caching.values(is_private, &shared.base);
@@ -351,29 +359,18 @@ impl AppBuilder {
             shared.profiles.files = uploads.path.clone();
         }
         shared.profiles = Profiles {
-            integrity: shared.integrity.is_some(),
-            persisted: shared.persisted.is_some(),
+            integrity: shared.authenticator.integrity.is_some(),
+            persisted: shared.queries.persisted.is_some(),
             events: events.is_some(),
             uploads: shared.uploads.is_some(),
             ..shared.profiles
         };
-        for route in custom_routes {
-            let CustomRoute { method, pattern, handler } = route.map_err(BuildError::Pattern)?;
-            if shared.custom_routes.iter().any(|other| other.method == method && other.pattern == pattern) {
-                return Err(BuildError::RepeatedRoute { method, pattern: pattern.to_string() });
-            }
-            #[cfg(feature = "mcp")]
-            if shared.mcp.is_some() && pattern.is_single_segment(crate::mcp::SEGMENT) {
-                return Err(BuildError::RouteAtMcpPath);
-            }
-            shared.custom_routes.push(CustomRoute { method, pattern, handler });
-        }
         if let Some(options) = docs {
             check_docs(&shared, &options)?;
             let offers = Offers {
                 base: shared.base.to_string(),
                 integrity: shared.profiles.integrity,
-                bearer: shared.identities.can_authenticate(),
+                bearer: shared.authenticator.can_authenticate(),
                 persisted: shared.profiles.persisted,
                 events: shared.profiles.events,
                 exports: shared.exports.is_some(),

@@ -70,7 +70,7 @@ impl CurrentApp {
 
 /// Copies registered queries without their plans.
 fn copy_queries(old: &App, new: &App) {
-    if let (Some(old), Some(new)) = (&old.shared.persisted, &new.shared.persisted) {
+    if let (Some(old), Some(new)) = (&old.shared.queries.persisted, &new.shared.queries.persisted) {
         new.adopt(old);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Limits of the transport, with the protocol's defaults. `SPEC §12.2`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct TransportLimits {
     /// Bytes of the request line and the headers.
     pub header_bytes: usize,
     /// Bytes of a JSON body.
@@ -15,7 +15,7 @@ pub struct Limits {
     pub body_timeout: Duration,
 }
 
-impl Default for Limits {
+impl Default for TransportLimits {
     fn default() -> Self {
         Self {
             header_bytes: 32 * 1024,

@@ -12,7 +12,6 @@ use std::task::{Context, Poll, Waker};
 
 use http::Response;
 use http::request::Parts;
-use mesh_plan::backend::box_in_place;
 
 use crate::clients::Peer;
 use crate::pipeline;
@@ -35,7 +34,7 @@ impl ReplyFuture {
         A: Borrow<App> + Send + Sync + 'static,
     {
         let has_body = !body.is_empty();
-        let mut request = box_in_place(|| pipeline::handle(app, head, peer, body));
+        let mut request = Box::pin(pipeline::handle(app, head, peer, body));
         // hyper passes on what has arrived of a body before it polls the request. It polls a pending request at once, so that no
         // wake-up is lost.
         let mut cx = Context::from_waker(Waker::noop());

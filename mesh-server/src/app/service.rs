@@ -4,16 +4,19 @@ use std::convert::Infallible;
 #[cfg(feature = "tower")]
 use std::task::{Context, Poll};
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
-use mesh_wire::BasePath;
+use mesh_wire::{BasePath, WireError};
 
 use super::reply_future::ReplyFuture;
 use crate::clients::Peer;
 use crate::pipeline;
 use crate::pipeline::body::RequestBody;
 use crate::rates::client_address::ClientAddress;
+use crate::routes::custom::{Call, Handler, Reply};
 use crate::{App, Body};
 
 /// An [`App`] as a service of hyper and, with the feature `tower`, of tower, for example for a router of axum. It never
@@ -48,6 +51,46 @@ impl App {
     {
         let (head, peer, body) = self.split(request);
         pipeline::handle(self.clone(), head, peer, body).await
+    }
+
+    /// Answers a request to a route that the application defines in a router of its own. The request passes the same stages as
+    /// [`App::handle`]; after authentication and with its whole body, it is passed to the handler in place of a route of Mesh.
+    /// A handler of a request that may write runs to its end even if its client leaves.
+    ///
+    /// ```
+    /// use axum::extract::{Request, State};
+    /// use axum::{Router, routing::post};
+    /// use mesh_server::mesh_plan::{WriteRequest, WriteTarget};
+    /// use mesh_server::{App, Body};
+    ///
+    /// async fn plant(State(app): State<App>, request: Request) -> http::Response<Body> {
+    ///     let handler = async |call: mesh_server::Call| {
+    ///         let fields = call.fields()?;
+    ///         let request = WriteRequest::new(WriteTarget::Create { entity: "plant" }).with_fields(&fields);
+    ///         Ok(call.created(call.write(request).await?))
+    ///     };
+    ///     app.answer(request, handler).await
+    /// }
+    ///
+    /// # #[cfg(feature = "tower")]
+    /// fn router(app: App) -> Router {
+    ///     let mesh = app.clone().into_service();
+    ///     Router::new()
+    ///         .route("/mesh/plant", post(plant).fallback_service(mesh.clone()))
+    ///         .fallback_service(mesh)
+    ///         .with_state(app)
+    /// }
+    /// ```
+    pub async fn answer<B, F, R>(&self, request: Request<B>, handler: F) -> Response<Body>
+    where
+        B: hyper::body::Body + Send + 'static,
+        B::Data: Send,
+        F: FnOnce(Call) -> R + Send + 'static,
+        R: Future<Output = Result<Reply, WireError>> + Send + 'static,
+    {
+        let (head, peer, body) = self.split(request);
+        let handler: Handler = Box::new(|call| handler(call).boxed());
+        pipeline::handle_with(self.clone(), head, peer, body, Some(handler)).await
     }
 
     fn split<B>(&self, request: Request<B>) -> (Parts, Option<Peer>, RequestBody)

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use mesh_docs::Docs;
-use mesh_plan::persisted::Persisted;
 use mesh_plan::{Changes, Mesh};
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::{BasePath, Cors, Profiles, response};
@@ -11,37 +10,34 @@ use mesh_wire::{BasePath, Cors, Profiles, response};
 use super::caching::CacheControlValues;
 use super::exports::Exports;
 use super::ids::Ids;
-use super::limits::Limits;
+use super::limits::TransportLimits;
 use crate::clients::ClientLimits;
 use crate::events::Hub;
-use crate::identity::Identities;
-use crate::integrity::Integrity;
+use crate::identity::authenticator::RequestAuthenticator;
 use crate::observability::admin::Admin;
 use crate::observability::audit::AuditLog;
 use crate::observability::metrics::Metrics;
-use crate::pipeline::header_plans::HeaderPlans;
+use crate::pipeline::query::Queries;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
-use crate::routes::custom::route::CustomRoute;
 use crate::uploads::Uploads;
 
 /// The parts of an application.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) mesh: Arc<Mesh>,
-    pub(crate) header_plans: HeaderPlans,
+    pub(crate) queries: Queries,
     pub(crate) base: BasePath,
-    pub(crate) limits: Limits,
+    pub(crate) limits: TransportLimits,
     pub(crate) profiles: Profiles,
     pub(crate) rates: Rates,
     pub(crate) clients: ClientLimits,
     pub(crate) proxies: Proxies,
     pub(crate) hosts: AllowedHosts,
-    pub(crate) integrity: Option<Integrity>,
-    pub(crate) identities: Identities,
-    pub(crate) persisted: Option<Arc<Persisted>>,
+    pub(crate) authenticator: RequestAuthenticator,
     pub(crate) uploads: Option<Uploads>,
-    pub(crate) custom_routes: Vec<CustomRoute>,
+    #[cfg(feature = "tower")]
+    pub(crate) fallback: Option<super::fallback::Fallback>,
     pub(crate) changes: Changes,
     pub(crate) hub: Option<Hub>,
     pub(crate) exports: Option<Exports>,
@@ -63,7 +59,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// Returns whether callers have to identify themselves, so that replies depend on the caller.
     pub(crate) fn identifies_callers(&self) -> bool {
-        self.integrity.is_some() || self.identities.can_authenticate()
+        self.authenticator.identifies_callers()
     }
 
     /// Returns the path of a record, whose id is given as in [`mesh_plan::RecordId::Text`].

@@ -10,7 +10,7 @@ use mesh_plan::backend::Cache;
 use mesh_wire::{Challenge, Code, WireError};
 use tokio::sync::Semaphore;
 
-use super::{KnownCaller, VerifiedCredential};
+use super::caller::{Caller, Evidence, principal};
 use crate::pipeline::admission::RETRY_AFTER;
 use crate::rates::failure_limiter::FailureLimiter;
 
@@ -20,6 +20,8 @@ const LIFETIME: Duration = Duration::from_secs(5);
 const ENTRIES: usize = 8_192;
 /// Maximum number of concurrent lookups of keys that were valid before, and of concurrent lookups of other keys.
 const LOOKUPS: usize = 4;
+/// Maximum number of requests that wait for lookups.
+const WAITING: usize = 500;
 /// The expiry of keys that do not expire, in seconds since 1970: the end of the year 9999.
 const NEVER: u64 = 253_402_300_799;
 
@@ -37,13 +39,14 @@ struct KeyCache {
     unknown: Cache<ApiKeyHash, Instant>,
     known_lookups: Semaphore,
     other_lookups: Semaphore,
+    waiting: Semaphore,
 }
 
 /// A key that is or was in the table.
 #[derive(Clone)]
 struct Entry {
     /// `None` after the key was deleted.
-    caller: Option<Arc<KnownCaller>>,
+    caller: Option<Caller>,
     looked_up: Instant,
 }
 
@@ -56,11 +59,13 @@ pub(crate) enum ApiKeyError {
     Expired,
     /// The address has sent too many unknown keys.
     RateLimited(WireError),
+    /// Too many requests wait for lookups.
+    Busy,
     /// The table cannot be read.
     Unavailable(StoreError),
 }
 
-type LookupResult = Result<Arc<KnownCaller>, ApiKeyError>;
+type LookupResult = Result<Caller, ApiKeyError>;
 
 impl ApiKeys {
     /// Creates API keys that are looked up in a source.
@@ -71,19 +76,13 @@ impl ApiKeys {
             unknown: Cache::new(ENTRIES),
             known_lookups: Semaphore::new(LOOKUPS),
             other_lookups: Semaphore::new(LOOKUPS),
+            waiting: Semaphore::new(WAITING),
         };
         Self { shared: Arc::new(shared) }
     }
 
-    /// Returns the caller or the refusal of a key if it is in the cache or the key is malformed; otherwise `None`.
-    pub(crate) fn cached(&self, key: &[u8]) -> Option<LookupResult> {
-        match ApiKeyHash::from_key(key) {
-            Some(hash) => self.cached_hash(hash),
-            None => Some(Err(ApiKeyError::Invalid)),
-        }
-    }
-
-    fn cached_hash(&self, hash: ApiKeyHash) -> Option<LookupResult> {
+    /// Returns the caller or the refusal of a key if it is in the cache; otherwise `None`.
+    fn cached(&self, hash: ApiKeyHash) -> Option<LookupResult> {
         if let Some(entry) = self.shared.known.get(&hash).filter(|entry| is_fresh(entry.looked_up)) {
             return Some(entry.caller.ok_or(ApiKeyError::Invalid).and_then(unexpired));
         }
@@ -91,7 +90,7 @@ impl ApiKeys {
         is_unknown.then_some(Err(ApiKeyError::Invalid))
     }
 
-    /// Looks a key up. Unknown keys count as failures of the address.
+    /// Returns the caller of a key, which is looked up if it is not in the cache. Unknown keys count as failures of the address.
     pub(crate) async fn find(
         &self,
         key: &[u8],
@@ -99,6 +98,10 @@ impl ApiKeys {
         address: Option<IpAddr>,
     ) -> LookupResult {
         let hash = ApiKeyHash::from_key(key).ok_or(ApiKeyError::Invalid)?;
+        if let Some(found) = self.cached(hash) {
+            return found;
+        }
+        let _waits = self.shared.waiting.try_acquire().map_err(|_| ApiKeyError::Busy)?;
         if self.shared.known.get(&hash).is_some() {
             return self.look_up(hash, &self.shared.known_lookups).await;
         }
@@ -112,14 +115,14 @@ impl ApiKeys {
 
     /// Checks that the key of a caller is still in the table, with the same owner and role. While the table cannot be read,
     /// keys cannot be checked and are not refused.
-    pub(crate) async fn recheck(&self, hash: ApiKeyHash, caller: &KnownCaller) -> Result<(), ApiKeyError> {
-        let found = match self.cached_hash(hash) {
+    pub(crate) async fn recheck(&self, hash: ApiKeyHash, caller: &Caller) -> Result<(), ApiKeyError> {
+        let found = match self.cached(hash) {
             Some(found) => found,
             None => self.look_up(hash, &self.shared.known_lookups).await,
         };
         match found {
-            Ok(found) if found.principal != caller.principal => Err(ApiKeyError::Invalid),
-            Ok(_) | Err(ApiKeyError::Unavailable(_)) => Ok(()),
+            Ok(found) if found.principal() != caller.principal() => Err(ApiKeyError::Invalid),
+            Ok(_) | Err(ApiKeyError::Busy | ApiKeyError::Unavailable(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -128,7 +131,7 @@ impl ApiKeys {
         let _permit =
             lookups.acquire().await.map_err(|error| ApiKeyError::Unavailable(StoreError::new(error)))?;
         // Another request may have looked it up meanwhile.
-        if let Some(found) = self.cached_hash(hash) {
+        if let Some(found) = self.cached(hash) {
             return found;
         }
         let looked_up = Instant::now();
@@ -141,8 +144,10 @@ impl ApiKeys {
             }
             return Err(ApiKeyError::Invalid);
         };
-        let caller = Arc::new(KnownCaller::new(session(&stored), VerifiedCredential::ApiKey(hash)));
-        self.shared.known.insert(hash, Entry { caller: Some(Arc::clone(&caller)), looked_up }, 1);
+        let session = Arc::new(session(&stored));
+        let principal = principal(&session);
+        let caller = Caller::new(Evidence::ApiKey(hash, session), principal);
+        self.shared.known.insert(hash, Entry { caller: Some(caller.clone()), looked_up }, 1);
         unexpired(caller)
     }
 }
@@ -151,8 +156,9 @@ fn is_fresh(looked_up: Instant) -> bool {
     looked_up.elapsed() < LIFETIME
 }
 
-fn unexpired(caller: Arc<KnownCaller>) -> LookupResult {
-    if caller.session.expires_at <= SystemTime::now() { Err(ApiKeyError::Expired) } else { Ok(caller) }
+fn unexpired(caller: Caller) -> LookupResult {
+    let has_expired = caller.session().is_none_or(|session| session.expires_at <= SystemTime::now());
+    if has_expired { Err(ApiKeyError::Expired) } else { Ok(caller) }
 }
 
 /// Returns the session of all requests with a key.
@@ -162,7 +168,7 @@ fn session(stored: &StoredApiKey) -> Session {
         session: stored.hash.session(),
         role: stored.role.clone(),
         tenant: None,
-        claims: mesh_integrity::Claims::default(),
+        claims: mesh_integrity::SessionClaims::default(),
         expires_at: stored.expires.unwrap_or(UNIX_EPOCH + Duration::from_secs(NEVER)),
     }
 }
@@ -174,7 +180,7 @@ impl From<ApiKeyError> for WireError {
             ApiKeyError::Invalid => refused(Code::TokenInvalid, "The API key is not valid"),
             ApiKeyError::Expired => refused(Code::TokenExpired, "The API key has expired"),
             ApiKeyError::RateLimited(error) => error,
-            ApiKeyError::Unavailable(_) => Self::unavailable(RETRY_AFTER),
+            ApiKeyError::Busy | ApiKeyError::Unavailable(_) => Self::unavailable(RETRY_AFTER),
         }
     }
 }
@@ -235,12 +241,9 @@ mod tests {
     }
 
     async fn find(keys: &ApiKeys, key: &str, failures: &FailureLimiter) -> Result<String, u16> {
-        let found = match keys.cached(key.as_bytes()) {
-            Some(found) => found,
-            None => keys.find(key.as_bytes(), failures, None).await,
-        };
+        let found = keys.find(key.as_bytes(), failures, None).await;
         found
-            .map(|caller| caller.session.user.clone())
+            .map(|caller| caller.session().unwrap().user.clone())
             .map_err(|error| WireError::from(error).status.as_u16())
     }
 
@@ -251,9 +254,11 @@ mod tests {
             assert_eq!(find(&keys, "mk_a", &failures).await, Ok("7".to_owned()));
         }
         assert_eq!(table.lookups.load(Ordering::Relaxed), 1);
-        let caller = keys.cached(b"mk_a").unwrap().unwrap();
-        assert_eq!((caller.principal.role.as_deref(), caller.principal.user.as_str()), (Some("editor"), "7"));
-        assert_eq!(caller.session.session, ApiKeyHash::from_key(b"mk_a").unwrap().session());
+        let hash = ApiKeyHash::from_key(b"mk_a").unwrap();
+        let caller = keys.cached(hash).unwrap().unwrap();
+        let principal = caller.principal().unwrap();
+        assert_eq!((principal.role.as_deref(), principal.user.as_str()), (Some("editor"), "7"));
+        assert_eq!(caller.session().unwrap().session, hash.session());
         table.rows.lock().clear();
         make_old(&keys);
         assert_eq!(find(&keys, "mk_a", &failures).await, Err(401));

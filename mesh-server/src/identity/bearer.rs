@@ -9,8 +9,8 @@ use mesh_integrity::bearer::{BearerError, BearerVerifier, KeySet, OpenedBearer};
 use mesh_plan::backend::Cache;
 use parking_lot::RwLock;
 
+use super::caller::{Caller, Evidence, principal};
 use super::refresh::{Refresh, RefreshOutcome};
-use super::{KnownCaller, VerifiedCredential};
 use crate::observability::health::Check;
 
 /// Cached callers.
@@ -35,7 +35,7 @@ pub(super) struct BearerState {
     /// Requests to read the keys again, if there is a location to read them from.
     pub(super) refresh: Option<Arc<Refresh>>,
     /// Callers by the whole text of their bearers. A key is compared in full, so no other text finds a caller.
-    callers: Cache<Box<[u8]>, Arc<KnownCaller>>,
+    callers: Cache<Box<[u8]>, Caller>,
 }
 
 impl Bearer {
@@ -99,21 +99,23 @@ impl Bearer {
     }
 
     /// Returns the caller of a token that was verified before, if it is still valid.
-    pub(crate) fn cached(&self, token: &[u8]) -> Option<Result<Arc<KnownCaller>, BearerError>> {
+    pub(crate) fn cached(&self, token: &[u8]) -> Option<Result<Caller, BearerError>> {
         let caller = self.shared.callers.get(token)?;
-        let VerifiedCredential::Bearer(opened) = &caller.credential else { return None };
-        Some(self.check(opened).map(|()| caller))
+        let Some(Evidence::Bearer(opened)) = caller.evidence() else { return None };
+        let checked = self.check(opened);
+        Some(checked.map(|()| caller))
     }
 
     /// Verifies a token, and caches its caller.
-    pub(crate) fn verify(&self, token: &[u8]) -> Result<Arc<KnownCaller>, BearerError> {
+    pub(crate) fn verify(&self, token: &[u8]) -> Result<Caller, BearerError> {
         let keys = self.keys()?;
         let opened = self.shared.verifier.open(token, &keys)?;
         let checked = self.check(&opened);
-        let caller = Arc::new(KnownCaller::new(opened.session().clone(), VerifiedCredential::Bearer(opened)));
-        // The token is stored as a cache key, and decoded in two sessions and a principal.
-        let weight = CALLER_OVERHEAD + 4 * token.len();
-        self.shared.callers.insert(token.into(), Arc::clone(&caller), weight);
+        let principal = principal(opened.session());
+        let caller = Caller::new(Evidence::Bearer(opened), principal);
+        // The token is stored as a cache key, and decoded in a session and a principal.
+        let weight = CALLER_OVERHEAD + 3 * token.len();
+        self.shared.callers.insert(token.into(), caller.clone(), weight);
         checked.map(|()| caller)
     }
 

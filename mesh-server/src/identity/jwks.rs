@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::bearer::{Bearer, BearerState};
 use super::refresh::Refresh;
-use crate::https_client::{HttpsClient, is_loopback};
+use crate::https_client::{HttpsClient, is_unencrypted, parse_url};
 use crate::observability::error_log::with_causes;
 use crate::pipeline::body::BoxError;
 use crate::regular_file;
@@ -63,13 +63,7 @@ impl Jwks {
         if let Some(path) = text.strip_prefix("file:").filter(|path| !path.is_empty()) {
             return Ok(Self(Location::File(path.strip_prefix("//").unwrap_or(path).into())));
         }
-        let uri: Option<Uri> = text.parse().ok();
-        let uri = uri.filter(|uri| match (uri.scheme_str(), uri.authority()) {
-            (_, Some(authority)) if authority.as_str().contains('@') => false,
-            (Some("https"), Some(_)) => true,
-            (Some("http"), Some(authority)) => is_loopback(authority.host()),
-            _ => false,
-        });
+        let uri = parse_url(text).filter(|uri| !is_unencrypted(uri));
         uri.map(|uri| Self(Location::Url(uri))).ok_or(JwksError::Location)
     }
 

@@ -118,7 +118,7 @@ fn query_arguments() -> Value {
     json!({
         "query": {"type": ["object", "string"], "description": "The query: a JSON object, or the text of one"},
         "format": {
-            "type": "string", "enum": Format::ALL.map(Format::name),
+            "type": "string", "enum": Format::ALL.map(Format::as_str),
             "description": "The format of a text; recognized if left out",
         },
         "id": {
@@ -131,8 +131,8 @@ fn query_arguments() -> Value {
 
 /// Returns a description of the query syntax.
 fn about_queries(options: &Mcp, limits: &Limits) -> String {
-    let operators = FilterOp::ALL.map(FilterOp::name).join(" ");
-    let functions = AggregateFn::ALL.map(AggregateFn::name).join(" ");
+    let operators = FilterOp::ALL.map(FilterOp::as_str).join(" ");
+    let functions = AggregateFn::ALL.map(AggregateFn::as_str).join(" ");
     format!(
         r#"Runs a query and returns its data. Short form, which selects only: {{ post id title author {{ name }} }}. JSON form:
 {{"post": {{"$select": {{"id": true, "title": true, "author": {{"$select": {{"name": true}}}}}},

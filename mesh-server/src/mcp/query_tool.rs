@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use mesh_docs::outline::cleaned;
 use mesh_plan::persisted::PersistedQuery;
-use mesh_plan::{Mesh, Parameter, Request};
+use mesh_plan::plan::Parameter;
+use mesh_plan::{Mesh, Request};
 use mesh_schema::FieldType;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
@@ -97,7 +98,7 @@ fn is_allowed(c: char) -> bool {
 /// Returns the JSON Schema of a parameter: by its declaration, or else by its position in the query.
 fn schema(parameter: &Parameter, declaration: Option<&Value>) -> Map<String, Value> {
     let declared = declaration.and_then(|declaration| declaration.get("type")?.as_str());
-    let value = of_type(declared.and_then(FieldType::parse).or(parameter.ty));
+    let value = of_type(declared.and_then(|name| name.parse::<FieldType>().ok()).or(parameter.ty));
     let schema = if parameter.is_list { json!({"type": "array", "items": value}) } else { value };
     match schema {
         Value::Object(schema) => schema,

@@ -2,20 +2,25 @@
 //!
 //! Requests never wait for the collector: spans that it does not accept in time are dropped and counted.
 
-mod endpoint;
+mod collector_url;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Request};
+use http_body_util::Full;
 use mesh_wire::RequestId;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use crate::https_client::HttpsClient;
 use crate::observability::record::{RequestRecord, RouteKind, nanoseconds};
 use crate::observability::trace_context::TraceContext;
-pub use endpoint::{Endpoint, EndpointError};
+use crate::pipeline::body::BoxError;
+pub use collector_url::{CollectorUrl, CollectorUrlError};
 
 /// The maximum number of spans that wait to be sent. Further spans are dropped.
 const QUEUE: usize = 8_192;
@@ -51,14 +56,21 @@ struct Span {
 }
 
 impl Spans {
-    /// Starts a task that sends spans to a collector under the name of a service.
+    /// Starts a task that sends spans to a collector under the name of a service. Each batch has these headers, such as the
+    /// API key of a vendor.
     ///
     /// # Panics
     /// There is no current tokio runtime.
-    pub fn new(endpoint: Endpoint, service: &str) -> Self {
+    pub fn new(url: CollectorUrl, headers: HeaderMap, service: &str) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let lost = Arc::new(AtomicU64::new(0));
-        tokio::spawn(send(endpoint, service.to_owned(), receiver, Arc::clone(&lost)));
+        match HttpsClient::new(url.uri()) {
+            Ok(client) => {
+                let collector = Collector { client, url, headers };
+                tokio::spawn(export(collector, service.to_owned(), receiver, Arc::clone(&lost)));
+            }
+            Err(error) => tracing::error!("traces cannot be sent: {error}"),
+        }
         Self { sender, lost }
     }
 
@@ -95,8 +107,32 @@ impl Spans {
     }
 }
 
+/// A collector, and the client that sends batches to it.
+struct Collector {
+    client: HttpsClient<Full<Bytes>>,
+    url: CollectorUrl,
+    headers: HeaderMap,
+}
+
+impl Collector {
+    /// Sends a batch.
+    async fn send(&self, batch: String) -> Result<(), BoxError> {
+        let mut request = Request::post(self.url.uri()).body(Full::from(batch))?;
+        *request.headers_mut() = self.headers.clone();
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let reply = tokio::time::timeout(SEND_TIMEOUT, self.client.send(request)).await;
+        let status = reply.map_err(|_| format!("no answer within {SEND_TIMEOUT:?}"))??.status();
+        if status.is_success() { Ok(()) } else { Err(format!("the reply is {status}").into()) }
+    }
+}
+
 /// Sends batches until all senders are dropped.
-async fn send(endpoint: Endpoint, service: String, mut spans: mpsc::Receiver<Span>, lost: Arc<AtomicU64>) {
+async fn export(
+    collector: Collector,
+    service: String,
+    mut spans: mpsc::Receiver<Span>,
+    lost: Arc<AtomicU64>,
+) {
     let mut batch = Vec::with_capacity(BATCH);
     let mut failing = false;
     while spans.recv_many(&mut batch, BATCH).await > 0 {
@@ -108,14 +144,12 @@ async fn send(endpoint: Endpoint, service: String, mut spans: mpsc::Receiver<Spa
                 _ => break,
             }
         }
-        let body = Bytes::from(encode(&service, &batch));
-        let sent = tokio::time::timeout(SEND_TIMEOUT, endpoint.post(body)).await;
-        let sent = sent.unwrap_or_else(|_| Err(format!("no answer within {SEND_TIMEOUT:?}").into()));
+        let sent = collector.send(encode(&service, &batch)).await;
         if let Err(error) = &sent {
             lost.fetch_add(batch.len() as u64, Ordering::Relaxed);
             // The failure is logged once per outage, because an outage may be long.
             if !failing {
-                tracing::warn!("traces cannot be sent to {endpoint}: {error}");
+                tracing::warn!("traces cannot be sent to {}: {error}", collector.url);
             }
         }
         failing = sent.is_err();
@@ -172,5 +206,6 @@ fn number(key: &str, value: u64) -> Value {
     json!({"key": key, "value": {"intValue": value.to_string()}})
 }
 
+#[cfg(feature = "tls")]
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use mesh_plan::Principal;
 use mesh_wire::{Effect, Route, WireError};
 use parking_lot::Mutex;
 
+use crate::identity::caller::{Caller, CallerKind};
 use crate::observability::audit::entry::AuditDetails;
 use crate::observability::trace_context::TraceContext;
 
@@ -68,33 +69,6 @@ impl RouteKind {
     pub(crate) fn is_write(self) -> bool {
         use RouteKind::{Attach, Batch, Connect, Create, Delete, Disconnect, Remove, Update};
         matches!(self, Create | Update | Delete | Attach | Connect | Disconnect | Remove | Batch)
-    }
-}
-
-/// The means by which a caller was identified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallerKind {
-    /// A session and a signature.
-    Session,
-    /// A token of another issuer.
-    Bearer,
-    ApiKey,
-    /// No credential: the caller has the role of anonymous requests.
-    Anonymous,
-    /// The account that runs this process.
-    Local,
-}
-
-impl CallerKind {
-    /// Returns the name in the audit log.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Session => "session",
-            Self::Bearer => "bearer",
-            Self::ApiKey => "apiKey",
-            Self::Anonymous => "anonymous",
-            Self::Local => "local",
-        }
     }
 }
 
@@ -189,10 +163,16 @@ impl RequestRecord {
         self.caller_kind.get().copied()
     }
 
-    /// Sets the local principal, which all requests of this process have.
-    pub(crate) fn set_local(&self, principal: &Arc<Principal>) {
-        self.set_caller_kind(CallerKind::Local);
-        let _ = self.local.set(Arc::clone(principal));
+    /// Sets the kind, the session and the local principal of the caller, unless they are already set.
+    pub(crate) fn set_caller(&self, caller: &Caller) {
+        let Some(kind) = caller.kind() else { return };
+        self.set_caller_kind(kind);
+        if let Some(session) = caller.session() {
+            let _ = self.session.set(Arc::clone(session));
+        }
+        if let (CallerKind::Local, Some(principal)) = (kind, caller.principal()) {
+            let _ = self.local.set(principal);
+        }
     }
 
     /// Returns the local principal, which all requests of this process have.
@@ -202,9 +182,9 @@ impl RequestRecord {
 
     /// Sets the error of the request.
     pub(crate) fn set_error(&self, error: &WireError) {
-        let code = error.code.map(|code| code.name());
+        let code = error.code.map(|code| code.as_str());
         let _ = self.error.set(ErrorRecord {
-            kind: error.kind.name(),
+            kind: error.kind.as_str(),
             code,
             status: error.status,
             effect: error.effect,

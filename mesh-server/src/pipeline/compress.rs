@@ -63,7 +63,7 @@ pub(crate) async fn compress(
         Ok(encoded) => {
             *reply.body_mut() = Body::from(encoded);
             let fields = reply.headers_mut();
-            fields.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding.name()));
+            fields.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding.as_str()));
             if let Some(tag) = fields.get(ETAG).map(|plain| encoding.tag(plain)) {
                 fields.insert(ETAG, tag);
             }

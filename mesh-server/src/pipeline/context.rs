@@ -8,14 +8,14 @@ use std::time::Instant;
 use futures_util::FutureExt as _;
 use http::request::Parts;
 use http::{HeaderMap, Uri, Version};
-use mesh_integrity::Session;
-use mesh_plan::{Context, Principal};
+use mesh_plan::Context;
 use mesh_wire::{MeshHeaders, RequestHead, RequestId};
 use tracing::Span;
 
 use crate::app::shared::Shared;
 use crate::clients::Peer;
-use crate::identity::KnownCaller;
+use crate::identity::caller::Caller;
+use crate::identity::request_parts::RequestParts;
 use crate::observability::audit::entry::AuditDetails;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
@@ -59,7 +59,8 @@ impl<'r> RequestContext<'r> {
     pub(super) fn new(
         shared: &'r Arc<Shared>,
         head: &'r Parts,
-        (request_id, record): (&'r RequestId, &'r RequestRecord),
+        request_id: &'r RequestId,
+        record: &'r RequestRecord,
         peer: Option<&'r Peer>,
         effects: Option<&'r Arc<Effects>>,
     ) -> Self {
@@ -74,6 +75,17 @@ impl<'r> RequestContext<'r> {
             record,
             effects,
             deadline: record.start + shared.limits.request_timeout,
+        }
+    }
+
+    /// Returns the parts by which the caller is identified and the query is found.
+    pub(crate) fn parts(&self) -> RequestParts<'r> {
+        RequestParts {
+            head: self.head,
+            headers: self.mesh_headers,
+            path: self.uri.path(),
+            address: self.address,
+            deadline: Some(self.deadline),
         }
     }
 
@@ -124,39 +136,5 @@ impl<'r> RequestContext<'r> {
         work: impl Future<Output = T>,
     ) -> impl Future<Output = Option<T>> {
         tokio::time::timeout_at(self.deadline.into(), work).map(Result::ok)
-    }
-}
-
-/// The authenticated caller of a request. Only [`super::authenticate`] creates one.
-#[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    pub(super) session: Option<Arc<Session>>,
-    pub(super) principal: Option<Arc<Principal>>,
-    /// The caller, if a credential without a signature has identified it.
-    pub(super) known: Option<Arc<KnownCaller>>,
-}
-
-/// The caller of requests that need no session.
-pub(crate) const PUBLIC: Caller = Caller { session: None, principal: None, known: None };
-
-impl Caller {
-    /// Returns the caller of a request that gets its principal without a credential.
-    pub(super) fn anonymous(principal: &Arc<Principal>) -> Self {
-        Self { principal: Some(Arc::clone(principal)), ..PUBLIC }
-    }
-
-    /// Returns the caller if a credential without a signature has identified it.
-    pub(crate) fn known(&self) -> Option<&Arc<KnownCaller>> {
-        self.known.as_ref()
-    }
-
-    /// Returns the caller's session, or the session derived from its bearer; `None` for requests that need no credentials.
-    pub(crate) fn session(&self) -> Option<&Arc<Session>> {
-        self.session.as_ref()
-    }
-
-    /// Returns the session as policies and resolvers see it.
-    pub(crate) fn principal(&self) -> Option<Arc<Principal>> {
-        self.principal.clone()
     }
 }

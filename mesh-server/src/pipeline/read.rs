@@ -7,18 +7,31 @@ use mesh_wire::{WireError, response};
 
 use super::admission;
 use super::body::Body;
-use super::context::{Caller, RequestContext};
-use super::query::{self, Query, Target};
+use super::context::RequestContext;
+use super::query::{RequestQuery, Target};
+use crate::identity::caller::Caller;
 use crate::observability::error_log;
+
+/// Finds the query of the headers.
+pub(crate) async fn query<'r>(cx: &RequestContext<'r>) -> Result<RequestQuery<'r>, WireError> {
+    let headers = &cx.mesh_headers;
+    let is_write = *cx.head.method == Method::PUT && headers.query.is_none() && headers.query_id.is_none();
+    if is_write && !cx.shared.profiles.mutations {
+        let message = "Writes are off on this server, so PUT is treated as a read, which requires a query; \
+                       turn writes on with the setting 'mutations.enabled', or send a query in X-Mesh-Query";
+        return Err(WireError::transport(message));
+    }
+    cx.shared.queries.in_headers(&cx.parts()).await
+}
 
 /// Plans a query, runs the plan and returns the reply.
 pub(crate) async fn answer(
     cx: &RequestContext<'_>,
     caller: &Caller,
-    query: Query<'_>,
+    query: RequestQuery<'_>,
     target: Target<'_>,
 ) -> Result<Response<Body>, WireError> {
-    let plan = query::plan(cx, caller, query, target)?;
+    let plan = cx.shared.queries.plan(&cx.parts(), caller, query, target)?;
     let body = execute(cx, &cx.resolver_context(caller), &plan).await?;
     Ok(reply(cx, &plan, body))
 }

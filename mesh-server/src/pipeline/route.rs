@@ -1,25 +1,27 @@
 //! Routing, and the checks of the head that depend on the route.
 
-use std::borrow::Cow;
-
+#[cfg(feature = "mcp")]
 use http::Method;
 use mesh_docs::Call as DocsCall;
+#[cfg(feature = "mcp")]
+use mesh_wire::AllowedMethods;
 use mesh_wire::request::{check_head_size, check_one_host, check_url_query};
-use mesh_wire::{AllowedMethods, ErrorKind, Route, WireError};
+use mesh_wire::{Route, WireError};
 
 use super::context::RequestContext;
-use crate::app::shared::Shared;
 use crate::observability::admin::Page;
 use crate::observability::record::RouteKind;
-use crate::routes::custom::route::CustomRoute;
-use crate::routes::docs;
+use crate::routes::custom::Handler;
 
 /// The route of a request.
 pub(crate) enum RouteMatch<'p> {
     /// A route of the protocol.
     Protocol(Route<'p>),
-    /// A route of the application, with the values of its path parameters.
-    Custom(&'p CustomRoute, Vec<(String, String)>),
+    /// A route of the application.
+    Custom(Handler),
+    /// A path of the application that is none of the protocol.
+    #[cfg(feature = "tower")]
+    Fallback(&'p crate::app::fallback::Fallback),
     /// A path of the docs surface.
     Docs(DocsCall),
     /// The tools for agents.
@@ -27,25 +29,32 @@ pub(crate) enum RouteMatch<'p> {
     Mcp(&'p crate::mcp::PreparedTools),
 }
 
-/// Finds the route of a request: first in the docs surface and the tools for agents, then in the routes of the
-/// application, then in the routes of the protocol.
+/// Finds the route of a request: first in the docs surface and the tools for agents, then in the routes of the protocol.
 pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireError> {
     let (shared, method, path) = (cx.shared, cx.head.method, cx.uri.path());
     if let Some(call) = shared.docs.as_ref().and_then(|docs| docs.call(method, path)) {
         cx.record.set_route(RouteKind::Docs);
-        return call.map(RouteMatch::Docs).map_err(|error| docs::refused(cx, error));
+        return call.map(RouteMatch::Docs);
     }
     #[cfg(feature = "mcp")]
     if let Some(tools) = shared.mcp.as_ref().filter(|tools| tools.is_at(path)) {
         cx.record.set_route(RouteKind::Mcp);
         return at_tools(tools, method);
     }
-    let route = find_below_base(shared, method, path)?;
-    cx.record.set_route(match &route {
-        RouteMatch::Protocol(route) => RouteKind::from_route(route),
-        _ => RouteKind::Custom,
-    });
-    Ok(route)
+    #[cfg(feature = "tower")]
+    if let Some(fallback) = shared.fallback.as_ref().filter(|_| !shared.base.contains(path)) {
+        cx.record.set_route(RouteKind::Custom);
+        return Ok(RouteMatch::Fallback(fallback));
+    }
+    let route = Route::parse(&shared.base, &shared.profiles, method, path)?;
+    cx.record.set_route(RouteKind::from_route(&route));
+    Ok(RouteMatch::Protocol(route))
+}
+
+/// Returns the route of a request that the router of the application has found.
+pub(crate) fn custom<'r>(cx: &RequestContext<'_>, handler: Handler) -> RouteMatch<'r> {
+    cx.record.set_route(RouteKind::Custom);
+    RouteMatch::Custom(handler)
 }
 
 /// Returns whether the request is for a route that writes, also if it is refused before its route is found.
@@ -53,8 +62,8 @@ pub(crate) fn is_write(cx: &RequestContext<'_>) -> bool {
     if cx.record.route() != RouteKind::None {
         return cx.record.route().is_write();
     }
-    let route = find_below_base(cx.shared, cx.head.method, cx.uri.path());
-    matches!(route, Ok(RouteMatch::Protocol(route)) if RouteKind::from_route(&route).is_write())
+    let route = Route::parse(&cx.shared.base, &cx.shared.profiles, cx.head.method, cx.uri.path());
+    route.is_ok_and(|route| RouteKind::from_route(&route).is_write())
 }
 
 /// Returns the route of a method at the path of the tools for agents. GET and DELETE are not allowed, because the tools
@@ -91,49 +100,4 @@ pub(crate) fn check_head(cx: &RequestContext<'_>, route: &RouteMatch<'_>) -> Res
         return Ok(());
     }
     check_url_query(cx.uri.query())
-}
-
-/// Finds a route below the base path. A route of the application precedes one of the protocol, so that an application
-/// can replace a write. A path allows the methods of both.
-fn find_below_base<'p>(
-    shared: &'p Shared,
-    method: &Method,
-    path: &'p str,
-) -> Result<RouteMatch<'p>, WireError> {
-    let Shared { base, profiles, custom_routes, .. } = shared;
-    let protocol = Route::parse(base, profiles, method, path);
-    if custom_routes.is_empty() {
-        return protocol.map(RouteMatch::Protocol);
-    }
-    // A path that cannot be split is refused by the routes of the protocol.
-    let Ok(segments) = base.split(path) else { return protocol.map(RouteMatch::Protocol) };
-    let segments: Vec<&str> = segments.iter().map(Cow::as_ref).collect();
-    let mut allowed = Vec::new();
-    for custom in custom_routes {
-        let Some(params) = custom.pattern.matches(&segments) else { continue };
-        if custom.allows(method) {
-            return Ok(RouteMatch::Custom(custom, params));
-        }
-        allowed.push(custom.method.clone());
-        if custom.method == Method::GET {
-            allowed.push(Method::HEAD);
-        }
-    }
-    if allowed.is_empty() {
-        return protocol.map(RouteMatch::Protocol);
-    }
-    let allowed = AllowedMethods::new(&allowed);
-    match protocol {
-        Ok(Route::Options { allow }) => {
-            Ok(RouteMatch::Protocol(Route::Options { allow: allow.union(allowed) }))
-        }
-        Err(error) if error.kind == ErrorKind::NotFound && *method == Method::OPTIONS => {
-            Ok(RouteMatch::Protocol(Route::Options { allow: allowed }))
-        }
-        Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::MethodNotAllowed) => {
-            let allowed = error.allow.map_or(allowed, |allow| allow.union(allowed));
-            Err(WireError::method_not_allowed(method, allowed))
-        }
-        protocol => protocol.map(RouteMatch::Protocol),
-    }
 }

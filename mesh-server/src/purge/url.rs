@@ -4,7 +4,7 @@ use std::fmt;
 
 use http::Uri;
 
-use crate::https_client::is_loopback;
+use crate::https_client::{is_unencrypted, parse_url};
 
 /// The URL that takes the purges of a cache: `http://…` or `https://…`.
 ///
@@ -23,17 +23,14 @@ impl PurgeUrl {
     /// # Errors
     /// The text is not a URL, has another scheme, or contains credentials.
     pub fn parse(text: &str) -> Result<Self, PurgeUrlError> {
-        let uri: Option<Uri> = text.trim().parse().ok();
-        let uri = uri.filter(|uri| {
-            let has_host = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
-            has_host && matches!(uri.scheme_str(), Some("http" | "https"))
-        });
-        uri.map(Self).ok_or_else(|| PurgeUrlError { text: text.to_owned() })
+        // The error does not quote credentials.
+        let shown = text.rsplit('@').next().unwrap_or_default();
+        parse_url(text).map(Self).ok_or_else(|| PurgeUrlError { text: shown.to_owned() })
     }
 
     /// Returns whether purges go over a network without encryption, so that others could read them.
     pub fn is_unencrypted(&self) -> bool {
-        self.0.scheme_str() == Some("http") && !self.0.host().is_some_and(is_loopback)
+        is_unencrypted(&self.0)
     }
 
     pub(super) fn uri(&self) -> &Uri {

@@ -43,11 +43,11 @@ pub(crate) fn write_gauges(shared: &Shared, out: &mut Exposition) {
     out.gauge("mesh_client_most", "The most that one client address holds.", &most);
     let help = "Requests that wait for the database, a file or an upload.";
     out.gauge("mesh_requests_waiting", help, &[(&[], clients.waiting_requests() as f64)]);
-    let (by_text, by_header) = (shared.mesh.plans_cached() as f64, shared.header_plans.len() as f64);
+    let (by_text, by_header) = (shared.mesh.plans_cached() as f64, shared.queries.header_plans.len() as f64);
     let entries = [(&[("cache", "text")][..], by_text), (&[("cache", "header")], by_header)];
     out.gauge("mesh_plans_cached", "Cached plans, by query text and by query header.", &entries);
     let [address, session] = shared.rates.refused();
-    let login = shared.integrity.as_ref().map_or(0, |integrity| integrity.attempts.refused());
+    let login = shared.authenticator.integrity.as_ref().map_or(0, |integrity| integrity.attempts.refused());
     let by = [
         (&[("by", "address")][..], address as f64),
         (&[("by", "session")], session as f64),

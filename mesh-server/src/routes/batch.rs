@@ -16,12 +16,13 @@ use mesh_wire::{BasePath, Profiles, Route, WireError, response};
 use self::plan::Batch;
 use super::write::commit::{commit_all, logged};
 use super::write_target;
+use crate::identity::caller::Caller;
+use crate::identity::signed::Content;
 use crate::observability::audit::AuditLog;
 use crate::pipeline::admission;
-use crate::pipeline::authenticate::{self, Content};
+use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::query;
+use crate::pipeline::context::RequestContext;
 
 /// Answers `POST {base}/batch`.
 pub(super) async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
@@ -126,7 +127,7 @@ fn check(
     let fields = fields.map_err(|error| WireError::transport(error.to_string()))?;
     if takes_query {
         // The query of a step is never a registered one.
-        query::allow_unregistered(cx)?;
+        cx.shared.queries.allow_unregistered()?;
     }
     let target = write_target(&route).filter(|_| !is_read);
     if let Some(target) = target {

@@ -4,18 +4,19 @@
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{Method, Response};
+use http::Response;
 use mesh_docs::{Call, Error, ViewAs, Visitor};
 use mesh_integrity::{IntegrityError, QueryRefusal};
 use mesh_plan::ResolveError;
-use mesh_wire::{AllowedMethods, WireError, headers};
+use mesh_wire::{WireError, headers};
 
+use crate::identity::caller::Caller;
 use crate::observability::audit::AuditLog;
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::context::{PUBLIC, RequestContext};
+use crate::pipeline::context::RequestContext;
 use crate::pipeline::query;
 
 /// Answers a call. A credential in the request must be valid and identifies the caller; without one, the option `auth` decides.
@@ -25,10 +26,10 @@ pub(crate) async fn answer(
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
     let Some(docs) = &cx.shared.docs else { return Err(WireError::not_found()) };
-    let caller = if call.is_guarded() { authenticate::docs(cx).await? } else { PUBLIC };
+    let caller = if call.is_guarded() { authenticate::docs(cx).await? } else { Caller::PUBLIC };
     let body = if call.takes_body() { authenticate::read_body(cx, body).await? } else { Bytes::new() };
     if call.is_guarded()
-        && let Some(view) = ViewAs::from_headers(cx.head.headers).map_err(|error| refused(cx, error))?
+        && let Some(view) = ViewAs::from_headers(cx.head.headers)?
     {
         let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
         cx.audit(|details| details.set_view(view, &body, with_values));
@@ -39,7 +40,7 @@ pub(crate) async fn answer(
         visitor = visitor.with_session(&session.user, session.role.as_deref());
     }
     if let Some(persisted) =
-        cx.shared.persisted.as_deref().filter(|persisted| persisted.requires_registered())
+        cx.shared.queries.persisted.as_deref().filter(|persisted| persisted.requires_registered())
     {
         visitor = visitor.restricted_to(persisted);
     }
@@ -51,21 +52,13 @@ pub(crate) async fn answer(
 }
 
 /// Converts an error of the surface.
-pub(crate) fn refused(cx: &RequestContext<'_>, error: Error) -> WireError {
+fn refused(cx: &RequestContext<'_>, error: Error) -> WireError {
     match error {
-        Error::MethodNotAllowed(allow) => {
-            let methods = [Method::GET, Method::HEAD, Method::POST];
-            let allowed = methods.iter().filter(|method| allow.split(", ").any(|one| one == method.as_str()));
-            let allowed: Vec<Method> = allowed.cloned().collect();
-            WireError::method_not_allowed(cx.head.method, AllowedMethods::new(&allowed))
-        }
+        Error::Refused(error) => error,
         Error::NoSession => IntegrityError::TokenMissing.into(),
         Error::Forbidden => IntegrityError::Forbidden.into(),
-        Error::NotJson => WireError::unsupported_media_type(),
-        Error::Body(message) => WireError::transport(message),
-        Error::ParamsTooLong { .. } => WireError::validation(error.to_string()),
         Error::NotRegistered => IntegrityError::QueryNotAllowed(QueryRefusal::Unregistered).into(),
-        Error::Queries(error) => query::store_failed(cx, &error),
+        Error::Queries(error) => query::store_failed(cx.request_id(), &error),
         Error::Read(error) => {
             if let mesh_plan::Error::Resolve(error) = &error {
                 error_log::resolve_error(cx.request_id(), error);

@@ -1,23 +1,23 @@
 //! Event streams: of a record by `GET {base}/:entity/:id/events`, and of a collection by `Accept`. `SPEC §10`
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use http::header::{CONNECTION, HeaderValue};
 use http::{Method, Response};
 use http_body_util::StreamBody;
-use mesh_integrity::IntegrityError;
 use mesh_plan::RecordId;
 use mesh_wire::{WireError, sse};
 
 use crate::events::{Hub, SessionCheck, Subscriber};
+use crate::identity::caller::Caller;
+use crate::identity::signed::Signed;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::Body;
-use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::query::{self, Query, Target};
-use crate::pipeline::respond;
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::query::{RequestQuery, Target};
+use crate::pipeline::{read, respond};
 
 /// Starts a stream of a record. It is planned like a point read.
 pub(crate) async fn open_record(
@@ -26,11 +26,9 @@ pub(crate) async fn open_record(
     id: RecordId<'_>,
 ) -> Result<Response<Body>, WireError> {
     let Some(hub) = &cx.shared.hub else { return Err(WireError::not_found()) };
-    let caller = authenticate::without_body(cx).await?;
-    let query = query::decode(cx).await?;
-    let params = query::params(cx)?;
-    let target = Target { entity: Some(entity), id: Some(id), params: params.as_ref() };
-    open(cx, hub, &caller, query, target).await
+    let caller = authenticate::without_body(cx, Signed::Read).await?;
+    let query = read::query(cx).await?;
+    open(cx, hub, &caller, query, Target::at(entity, Some(id))).await
 }
 
 /// Starts a stream of the results that a read of this query would return.
@@ -38,10 +36,10 @@ pub(crate) async fn open(
     cx: &RequestContext<'_>,
     hub: &Hub,
     caller: &Caller,
-    query: Query<'_>,
+    query: RequestQuery<'_>,
     target: Target<'_>,
 ) -> Result<Response<Body>, WireError> {
-    let plan = query::plan_by_meaning(cx, caller, query, target)?;
+    let plan = cx.shared.queries.plan(&cx.parts(), caller, query, target)?;
     let session = caller.session().map(|session| session.session);
     let open = match cx.shared.clients.open_stream(cx.address, session) {
         Ok(open) => open,
@@ -65,28 +63,12 @@ fn refuse_and_close(cx: &RequestContext<'_>, error: &WireError) -> Response<Body
     reply
 }
 
-/// Returns a check of the session or the bearer, which runs while the stream is open. An unavailable store does not end
-/// the stream.
+/// Returns a check of the credential, which runs while the stream is open.
 fn session_check(cx: &RequestContext<'_>, caller: &Caller) -> Option<SessionCheck> {
-    if let Some(known) = caller.known() {
-        let (shared, known) = (Arc::clone(cx.shared), Arc::clone(known));
-        return Some(Arc::new(move || {
-            let (shared, known) = (Arc::clone(&shared), Arc::clone(&known));
-            async move { shared.identities.recheck(&known).await }.boxed()
-        }));
-    }
-    let gate = Arc::clone(&cx.shared.integrity.as_ref()?.gate);
-    let session = Arc::clone(caller.session()?);
+    caller.session()?;
+    let (shared, caller) = (Arc::clone(cx.shared), caller.clone());
     Some(Arc::new(move || {
-        let (gate, session) = (Arc::clone(&gate), Arc::clone(&session));
-        async move {
-            match gate.check(&session, SystemTime::now()).await {
-                Err(error @ (IntegrityError::TokenExpired | IntegrityError::TokenRevoked)) => {
-                    Err(error.into())
-                }
-                Ok(()) | Err(_) => Ok(()),
-            }
-        }
-        .boxed()
+        let (shared, caller) = (Arc::clone(&shared), caller.clone());
+        async move { shared.authenticator.recheck(&caller).await }.boxed()
     }))
 }

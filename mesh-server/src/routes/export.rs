@@ -8,18 +8,19 @@ use futures_util::stream;
 use http::{Method, Response};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use mesh_plan::backend::ExportSink;
-use mesh_plan::{BoxFuture, Error, Export, ExportFormat, ResolveError};
+use mesh_plan::backend::{Export, ExportFormat, ExportSink};
+use mesh_plan::{BoxFuture, Error, ResolveError};
 use mesh_wire::{WireError, response};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use crate::app::exports::Exports;
+use crate::identity::caller::Caller;
 use crate::observability::error_log;
 use crate::pipeline::admission::RETRY_AFTER;
 use crate::pipeline::body::{Body, BoxError};
-use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::query::{self, Query, Target};
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::query::{Purpose, RequestQuery, Target};
 
 /// The outcome of an export; `None` until it has ended.
 type Outcome = Arc<Mutex<Option<Result<u64, ResolveError>>>>;
@@ -28,15 +29,15 @@ type Outcome = Arc<Mutex<Option<Result<u64, ResolveError>>>>;
 pub(crate) async fn answer(
     cx: &RequestContext<'_>,
     caller: &Caller,
-    query: Query<'_>,
-    target: Target<'_>,
+    query: RequestQuery<'_>,
+    entity: &str,
     exports: &Exports,
     format: ExportFormat,
 ) -> Result<Response<Body>, WireError> {
-    let entity = target.entity.unwrap_or_default();
-    let plan = query::plan_export(cx, caller, query, target)?;
+    let target = Target::at(entity, None);
+    let plan = cx.shared.queries.plan_for(Purpose::Export, &cx.parts(), caller, query, target)?;
     plan.check_export(format).map_err(Error::from)?;
-    let head = response::export(&cx.head, content_type(format), entity, format.name());
+    let head = response::export(&cx.head, content_type(format), entity, format.as_str());
     if *cx.head.method == Method::HEAD {
         return Ok(head.map(|()| Body::from(Bytes::new())));
     }

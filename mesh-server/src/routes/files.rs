@@ -16,6 +16,7 @@ use mesh_uploads::{Blob, BlobInfo, LinkMethod, RequestedRange, StorageKey, Store
 use mesh_wire::response::ETag;
 use mesh_wire::{ErrorKind, RequestHead, WireError, headers, response};
 
+use crate::identity::signed::Signed;
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
@@ -30,7 +31,7 @@ const TRIES: usize = 3;
 /// Answers `GET` and `HEAD {base}/files/<storage key>`.
 pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response<Body>, WireError> {
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
-    authenticate::file(cx, text).await?;
+    authenticate::without_body(cx, Signed::File(text)).await?;
     let key = StorageKey::parse(text).ok_or_else(missing)?;
     let (info, location) = wait(cx, look_up(cx, uploads, key)).await?.ok_or_else(missing)?;
     // The bytes of a key never change, but their content type may.

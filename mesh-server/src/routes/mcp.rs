@@ -17,9 +17,10 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::sync::mpsc;
 
 use self::calls::{CallerTools, Fault};
+use crate::identity::signed::Content;
 use crate::mcp::PreparedTools;
 use crate::mcp::handler::{ProtocolHandler, ToolRequest, ToolRequests};
-use crate::pipeline::authenticate::{self, Content};
+use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::respond;
@@ -32,7 +33,7 @@ pub(crate) async fn answer(
 ) -> Result<Response<Body>, WireError> {
     check_origin(cx)?;
     request::IfMatch::refuse(cx.head.headers)?;
-    let content = Content::Call { writes: tools.options.writes };
+    let content = Content::Tools { writes: tools.options.writes };
     let (caller, body) = authenticate::with_body(cx, content, body).await?;
     if !request::is_json(cx.head.headers) {
         return Err(WireError::unsupported_media_type());

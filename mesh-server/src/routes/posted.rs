@@ -6,8 +6,9 @@ use mesh_plan::persisted::{ParamDeclarations, PersistedQuery, RegisterError, Reg
 use mesh_wire::request::{PostBody, decode_body};
 use mesh_wire::{WireError, response};
 
+use crate::identity::signed::Content;
 use crate::pipeline::admission;
-use crate::pipeline::authenticate::{self, Content};
+use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::query::{self, Target};
@@ -16,10 +17,8 @@ use crate::pipeline::read;
 /// Answers `POST {base}`.
 pub(crate) async fn read(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
     let (caller, body) = authenticate::with_body(cx, Content::Query, body).await?;
-    let posted = query::decode_posted(cx, &body)?;
-    let id = posted.id.as_ref().map(query::record_id);
-    let target = Target { entity: None, id, params: posted.params.as_ref() };
-    read::answer(cx, &caller, posted.query, target).await
+    let query = cx.shared.queries.in_body(&cx.parts(), &body)?;
+    read::answer(cx, &caller, query, Target::default()).await
 }
 
 /// Answers `POST {base}/queries`.
@@ -27,7 +26,7 @@ pub(crate) async fn register(
     cx: &RequestContext<'_>,
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
-    let Some(persisted) = &cx.shared.persisted else { return Err(WireError::not_found()) };
+    let Some(persisted) = &cx.shared.queries.persisted else { return Err(WireError::not_found()) };
     let (caller, body) = match persisted.registration() {
         Registration::Open => {
             let caller = authenticate::anonymous(cx)?;
@@ -65,6 +64,6 @@ pub(crate) async fn register(
         }
         Err(RegisterError::Query(error)) => Err(error.into()),
         Err(error @ RegisterError::OtherParams) => Err(WireError::validation(error.to_string())),
-        Err(RegisterError::Store(error)) => Err(query::store_failed(cx, &error)),
+        Err(RegisterError::Store(error)) => Err(query::store_failed(cx.request_id(), &error)),
     }
 }

@@ -21,11 +21,13 @@ use serde_json::{Map, Value as Json};
 
 use self::column::{NewId, find_record, write_column};
 use crate::app::shared::Shared;
+use crate::identity::caller::Caller;
+use crate::identity::signed::Signed;
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::context::{Caller, RequestContext};
+use crate::pipeline::context::RequestContext;
 use crate::uploads::{Upload, UploadHandler, Uploads};
 
 /// Returns whether a request to a path that uploads share with writes is an upload. `SPEC §11`
@@ -65,8 +67,7 @@ pub(super) async fn upload(
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
     let announced = body.announced();
     uploads.check_announced(announced)?;
-    let caller = authenticate::upload(cx).await?;
-    cx.mesh_headers.reject_params()?;
+    let caller = authenticate::without_body(cx, Signed::Upload).await?;
     if !is_form(cx) {
         return Err(UploadError::from(MultipartError::NotForm).into());
     }
@@ -78,7 +79,7 @@ pub(super) async fn upload(
     let field = path.field.or(statement.field.as_deref());
     let (field, policy) = find_field(uploads, entity, field)?;
     let binds = requires_binding(cx);
-    if cx.shared.integrity.is_some() && statement.hash.is_none() {
+    if cx.shared.authenticator.integrity.is_some() && statement.hash.is_none() {
         return Err(UploadError::HashMissing.into());
     }
     if binds && statement.content_type.is_none() {
@@ -109,7 +110,7 @@ pub(super) async fn upload(
 
 /// Returns whether a statement must cover all parts, because every signature must be bound. `SPEC §9.1`
 fn requires_binding(cx: &RequestContext<'_>) -> bool {
-    cx.shared.integrity.as_ref().is_some_and(|integrity| integrity.gate.requires_binding())
+    cx.shared.authenticator.integrity.as_ref().is_some_and(|integrity| integrity.gate.requires_binding())
 }
 
 /// Parses the statement in the query header, which is required even without signatures. `SPEC §9.1`

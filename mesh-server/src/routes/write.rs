@@ -6,19 +6,23 @@ mod many;
 use std::borrow::Cow;
 
 use http::Response;
-use mesh_plan::{Error, Expected, Key, Mutation, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::backend::Expected;
+use mesh_plan::mutation::WriteReply;
+use mesh_plan::{Error, Key, Mutation, WriteRequest, WriteTarget};
 use mesh_ql::{Format, ParamValues};
 use mesh_wire::request::{self, IfMatch};
 use mesh_wire::{WireError, response};
 
 use self::commit::{commit_and_read, fields};
+use crate::identity::caller::Caller;
+use crate::identity::signed::{Content, Signed};
 use crate::observability::audit::{AuditLog, entry as audit};
 use crate::observability::error_log;
 use crate::pipeline::admission;
-use crate::pipeline::authenticate::{self, Content};
+use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
-use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::query::{self, Query, Target};
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::query::Target;
 use crate::pipeline::read;
 
 /// Answers a write route. `PUT {base}/:entity/:id` without a body is a point read (`SPEC §2.10`). Routes without a body
@@ -35,18 +39,19 @@ pub(crate) async fn answer(
     };
     let (caller, body) = match target {
         WriteTarget::Delete { .. } | WriteTarget::Disconnect { .. } | WriteTarget::Remove { .. } => {
-            (authenticate::write_without_body(cx).await?, None)
+            (authenticate::without_body(cx, Signed::Write).await?, None)
         }
         WriteTarget::Update { entity, id } => {
-            let (caller, body) = authenticate::with_body(cx, Content::OptionalFields, body).await?;
+            let identified = authenticate::identify(cx).await?;
+            let body = authenticate::read_body(cx, body).await?;
             if body.is_empty() {
                 cx.audit(|details| details.event = Some(audit::READ));
-                let query = query::decode(cx).await?;
-                let params = query::params(cx)?;
-                let target = Target { entity: Some(entity), id: Some(id), params: params.as_ref() };
-                return read::answer(cx, &caller, query, target).await;
+                let caller = authenticate::verify(cx, identified, Signed::Read).await?;
+                let query = read::query(cx).await?;
+                return read::answer(cx, &caller, query, Target::at(entity, Some(id))).await;
             }
-            (caller, Some(body))
+            let signed = Signed::Body(Content::Fields, &body);
+            (authenticate::verify(cx, identified, signed).await?, Some(body))
         }
         _ => {
             let (caller, body) = authenticate::with_body(cx, Content::Fields, body).await?;
@@ -77,13 +82,13 @@ pub(crate) async fn answer(
     let is_compared = matches!(if_match, Some(IfMatch::Digests(_)));
     if shape.is_none() && (is_compared || mutation.reply(&Key::default()).is_some()) {
         // The default shape, all scalar fields, is not a registered one.
-        query::allow_unregistered(cx)?;
+        cx.shared.queries.allow_unregistered()?;
     }
     let expected = if_match.map(|if_match| expected(cx, &write, &mutation, if_match)).transpose()?;
     admission::begin_write(cx)?;
     let context = cx.write_context(&caller);
     let WriteReply { entity, id, body, created, .. } =
-        commit_and_read(&cx.shared.mesh, &cx.shared.changes, (mutation, expected), context).await?;
+        commit_and_read(&cx.shared.mesh, &cx.shared.changes, mutation, expected, context).await?;
     if !id.is_empty() {
         cx.audit(|details| details.id = Some(id.clone()));
     }
@@ -134,12 +139,9 @@ pub(crate) async fn shape(cx: &RequestContext<'_>, caller: &Caller) -> Result<Op
     if cx.mesh_headers.query.is_none() && cx.mesh_headers.query_id.is_none() {
         return Ok(None);
     }
-    let query: Query<'_> = query::decode(cx).await?;
-    let is_registered = matches!(query, Query::Registered(_));
-    let defaults = query.complete_params(None);
-    let (format, text) = query.into_text(cx)?;
-    if is_registered {
-        query::check_registrable(cx, caller, (format, &text))?;
-    }
-    Ok(Some(Shape { format, text, params: defaults?.map(Cow::into_owned) }))
+    let (query, queries) = (read::query(cx).await?, &cx.shared.queries);
+    let (format, text) = queries.text(&query)?;
+    queries.check_registrable(caller, &query)?;
+    let params = query.complete_params()?.map(Cow::into_owned);
+    Ok(Some(Shape { format, text: text.into_owned(), params }))
 }

@@ -142,6 +142,37 @@ fn an_axum_application_keeps_its_routes_and_its_middleware() {
 }
 
 #[test]
+fn a_server_made_of_parts_verifies_signatures() {
+    let example = Example::start("own_server");
+    let at = Endpoint::parse(&format!("http://{}/mesh", example.address)).unwrap();
+    let text = "{ planet name }".to_owned();
+    let query = QuerySource::Text { format: mesh_ql::Format::Ql, text };
+    let read = || client::point(&at, "planet", "3", &query).unwrap();
+    let credentials = |password: &str| {
+        let credentials = json!({"login": "ada", "password": password});
+        client::login(&at, credentials.as_object().unwrap()).unwrap()
+    };
+    let (status, refused) = example.call(&credentials("guess"));
+    assert_eq!((status, &refused["code"]), (401, &json!("BAD_CREDENTIALS")));
+    let (status, issued) = example.call(&credentials("pw"));
+    assert_eq!(status, 200, "{issued}");
+    let session = Session::from_login_reply(issued.to_string().as_bytes()).unwrap();
+    let signed = session.sign(read(), None).unwrap();
+    assert_eq!(example.call(&signed), (200, json!({"name": "Earth"})));
+    let list = client::collection(&at, "planet", &query).unwrap();
+    let (status, list) = example.call(&session.sign(list, None).unwrap());
+    assert_eq!((status, &list["items"]), (200, &json!([{"name": "Earth"}, {"name": "Mars"}])));
+    let (status, refused) = example.call(&read());
+    assert_eq!((status, &refused["code"]), (401, &json!("TOKEN_MISSING")));
+    let mut forged = signed;
+    forged.headers_mut().insert("x-mesh-signature", format!("sha256={:064}", 0).parse().unwrap());
+    let (status, refused) = example.call(&forged);
+    assert_eq!((status, &refused["error"]), (403, &json!("IntegrityError")));
+    assert_eq!(refused["code"], "SIGNATURE_INVALID");
+    assert!(refused["requestId"].is_string());
+}
+
+#[test]
 fn one_read_joins_a_table_and_a_service() {
     let example = Example::start("two_sources");
     let (status, body) = example.get("/mesh/customer/1", "{ customer name invoices { number total } }");

@@ -190,6 +190,8 @@ fn conditions(op: &str, text: &str) -> [String; 3] {
 }
 
 /// A pattern has two statements: one for a prefix that an index can find, one for others.
+///
+/// Attack with a session of few rights: injection through names, values, ids, cursors, paths and headers.
 #[test]
 fn the_statement_of_a_condition_does_not_depend_on_its_value() {
     let world = World::new("conditions");

@@ -20,7 +20,6 @@ mod examples;
 mod fuzz;
 mod hostile_values;
 mod integrity;
-mod mcp_sdk;
 mod policies;
 mod resolvers;
 mod service;

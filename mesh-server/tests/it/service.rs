@@ -78,6 +78,21 @@ async fn reads_work_behind_any_router() {
     }
 }
 
+/// The application is given the other paths, with their bodies.
+#[tokio::test]
+async fn paths_outside_of_the_base_are_those_of_the_fallback() {
+    let hello =
+        Router::new().route("/hello", axum::routing::post(async |name: String| format!("hello {name}")));
+    let mesh = app("/mesh").fallback(hello).build().unwrap();
+    let router = Router::new().fallback_service(mesh.into_service());
+    let post = |path: &str| Request::post(path).body(Bytes::from_static(b"you")).unwrap();
+    assert_eq!(ask(&router, post("/hello")).await, (StatusCode::OK, "hello you".to_owned()));
+    assert_eq!(ask(&router, post("/meshes")).await, (StatusCode::NOT_FOUND, String::new()));
+    assert_eq!(ask(&router, read("/mesh")).await, (StatusCode::OK, r#"{"id":1}"#.to_owned()));
+    let (status, body) = ask(&router, post("/mesh/a/b/c/d/e")).await;
+    assert!(status == StatusCode::NOT_FOUND && body.contains("NotFound"), "{body}");
+}
+
 #[tokio::test]
 async fn the_base_path_accepts_posts_behind_a_router() {
     let router = nested("/api/mesh", "/api/mesh", app("/"));

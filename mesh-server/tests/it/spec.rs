@@ -34,7 +34,7 @@ fn operators_are_those_of_the_code() {
     let text = specification();
     let rows = table(part(&text, "7. **Operators**", "\n8. "));
     let mut listed: Vec<&str> = rows.iter().flat_map(|row| code(&row[0])).collect();
-    let mut known: Vec<&str> = FilterOp::ALL.into_iter().map(FilterOp::name).collect();
+    let mut known: Vec<&str> = FilterOp::ALL.into_iter().map(FilterOp::as_str).collect();
     listed.sort_unstable();
     known.sort_unstable();
     assert_eq!(listed, known);
@@ -51,7 +51,7 @@ fn controls_and_functions_are_those_of_the_code() {
     assert!(known.is_empty(), "not in the table: {known:?}");
     let aggregate = rows.iter().find(|row| row[0] == "`$aggregate`").unwrap();
     for function in AggregateFn::ALL {
-        assert!(code(&aggregate[2]).contains(&function.name()), "{}", function.name());
+        assert!(code(&aggregate[2]).contains(&function.as_str()), "{}", function.as_str());
     }
 }
 
@@ -59,7 +59,7 @@ fn controls_and_functions_are_those_of_the_code() {
 fn types_are_those_of_the_code() {
     let text = specification();
     let listed = code(part(&text, "**Types** are", "A `bigint`"));
-    let known: Vec<&str> = FieldType::ALL.into_iter().map(FieldType::name).collect();
+    let known: Vec<&str> = FieldType::ALL.into_iter().map(FieldType::as_str).collect();
     assert_eq!(listed, known);
 }
 
@@ -68,7 +68,7 @@ fn kinds_of_errors_and_their_statuses_are_those_of_the_code() {
     let text = specification();
     let rows = table(part(&text, "1. **Errors.**", "Where one kind has several causes"));
     let listed: Vec<&str> = rows.iter().map(|row| code(&row[0])[0]).collect();
-    let known: Vec<&str> = ErrorKind::ALL.into_iter().map(ErrorKind::name).collect();
+    let known: Vec<&str> = ErrorKind::ALL.into_iter().map(ErrorKind::as_str).collect();
     assert_eq!(listed, known);
     for (row, kind) in rows.iter().zip(ErrorKind::ALL) {
         assert!(row[1].starts_with(kind.status().as_str()), "{}: {}", row[0], row[1]);
@@ -80,12 +80,12 @@ fn codes_of_errors_are_those_of_the_code() {
     let text = specification();
     let rows = table(part(&text, "Where one kind has several causes", "\n2. **Sizes"));
     let mut listed: Vec<&str> = rows.iter().flat_map(|row| code(&row[0])).collect();
-    let mut known: Vec<&str> = Code::ALL.into_iter().map(Code::name).collect();
+    let mut known: Vec<&str> = Code::ALL.into_iter().map(Code::as_str).collect();
     listed.sort_unstable();
     known.sort_unstable();
     assert_eq!(listed, known);
     for row in &rows {
-        assert!(ErrorKind::parse(code(&row[1])[0]).is_some(), "{}", row[1]);
+        assert!(code(&row[1])[0].parse::<ErrorKind>().is_ok(), "{}", row[1]);
     }
 }
 
@@ -98,10 +98,10 @@ fn each_code_of_integrity_has_its_status() {
         let words = ["TOKEN", "SIGNATURE", "REPLAYED", "BAD_", "CONTENT_HASH", "QUERY_NOT", "FORBIDDEN"];
         words.iter().any(|word| name.starts_with(word))
     };
-    for name in Code::ALL.into_iter().map(Code::name).filter(|name| of_integrity(name)) {
+    for name in Code::ALL.into_iter().map(Code::as_str).filter(|name| of_integrity(name)) {
         assert!(listed.contains(&name), "{name} has no status");
     }
-    assert!(listed.iter().all(|name| Code::parse(name).is_some()), "{listed:?}");
+    assert!(listed.iter().all(|name| name.parse::<Code>().is_ok()), "{listed:?}");
 }
 
 #[test]
@@ -127,7 +127,8 @@ fn written(number: usize) -> String {
 
 #[test]
 fn bounds_are_those_of_the_code() {
-    let (text, limits, server) = (specification(), Limits::default(), mesh_server::Limits::default());
+    let (text, limits, server) =
+        (specification(), Limits::default(), mesh_server::TransportLimits::default());
     let plan = mesh_plan::Limits::default();
     let queries = part(&text, "5. **Bounds.**", "### Controls");
     let controls = part(&text, "11. **More bounds**", "12. **Aggregates");

@@ -12,10 +12,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, Full};
 use mesh_server::mesh_plan::memory::Tables;
-use mesh_server::mesh_plan::mutation::Assignment;
-use mesh_server::mesh_plan::{
-    BoxFuture, Context, Mesh, MeshBuilder, Mutation, Outcome, Value, WriteError, Written,
-};
+use mesh_server::mesh_plan::mutation::{Assignment, Outcome};
+use mesh_server::mesh_plan::{BoxFuture, Context, Mesh, MeshBuilder, Mutation, Value, WriteError, Written};
 use mesh_server::mesh_schema::{Document, Schema};
 use mesh_server::mesh_uploads::{ContentHash, FileStore, RecoveryReport, StorageKey};
 use mesh_server::mesh_wire::{WireError, base64};

@@ -86,10 +86,10 @@ impl Drop for File {
 }
 
 fn app(path: &Path) -> App {
-    app_with_limits(path, mesh_server::Limits::default())
+    app_with_limits(path, mesh_server::TransportLimits::default())
 }
 
-fn app_with_limits(path: &Path, limits: mesh_server::Limits) -> App {
+fn app_with_limits(path: &Path, limits: mesh_server::TransportLimits) -> App {
     let sqlite = Database::open(path).unwrap();
     let writer = sqlite.writer().unwrap();
     let mesh = Mesh::builder(schema()).default_resolver(sqlite).default_mutator(writer);
@@ -250,9 +250,9 @@ fn concurrent_writes_are_all_performed() {
 fn a_write_waits_for_others_until_its_deadline() {
     runtime().block_on(async {
         let file = File::new();
-        let limits = mesh_server::Limits {
+        let limits = mesh_server::TransportLimits {
             request_timeout: std::time::Duration::from_millis(150),
-            ..mesh_server::Limits::default()
+            ..mesh_server::TransportLimits::default()
         };
         let app = app_with_limits(&file.0, limits);
         let other = Connection::open(&file.0).unwrap();
@@ -292,9 +292,9 @@ fn a_write_that_exceeds_its_deadline_is_rolled_back() {
             );
         END";
         Connection::open(&file.0).unwrap().execute_batch(slow).unwrap();
-        let limits = mesh_server::Limits {
+        let limits = mesh_server::TransportLimits {
             request_timeout: std::time::Duration::from_millis(150),
-            ..mesh_server::Limits::default()
+            ..mesh_server::TransportLimits::default()
         };
         let app = app_with_limits(&file.0, limits);
         let (status, body) = send(&app, "PUT", "user/1", r#"{"name": "late"}"#).await;

@@ -13,10 +13,9 @@ use crate::class::Class as _;
 use crate::custom;
 use crate::dialect::{self, Dialect, IdPart};
 use crate::param;
-use crate::statement::Params;
-use mesh_plan::Value;
+use crate::statement::{Params, ValueOrInput};
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, Comparand, CompareOp};
+use mesh_plan::plan::{Aggregate, CompareOp};
 
 /// The collation under which only identical texts are equal.
 pub const BINARY_COLLATION: &str = "utf8mb4_nopad_bin";
@@ -24,13 +23,11 @@ pub const BINARY_COLLATION: &str = "utf8mb4_nopad_bin";
 /// The character set of all texts of a connection.
 pub(super) const CHARSET: &str = "utf8mb4";
 
-#[derive(Clone, Copy)]
-pub(super) struct MySql<'p> {
-    /// The values of parameters in the run for which the statement is built.
-    pub(super) inputs: &'p [Value],
-}
+/// The dialect of MariaDB.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MySql;
 
-impl MySql<'_> {
+impl MySql {
     /// Returns a text in the binary collation.
     fn binary(&self, text: &Operand) -> Expr {
         match &text.class {
@@ -43,7 +40,7 @@ impl MySql<'_> {
     }
 }
 
-impl Dialect for MySql<'_> {
+impl Dialect for MySql {
     type Class = TypeClass;
 
     const NULL_IS_SMALLEST: bool = true;
@@ -51,10 +48,6 @@ impl Dialect for MySql<'_> {
 
     fn builder(&self) -> impl QueryBuilder {
         MysqlQueryBuilder
-    }
-
-    fn inputs(&self) -> &[Value] {
-        self.inputs
     }
 
     fn assigned(&self, param: Expr, native: Option<&NativeType>) -> Expr {
@@ -81,7 +74,7 @@ impl Dialect for MySql<'_> {
 
     fn compare_id(
         &self,
-        params: &mut Params<Param>,
+        params: &mut Params<'_, Param>,
         column: Expr,
         op: CompareOp,
         part: IdPart<'_>,
@@ -123,8 +116,7 @@ impl Dialect for MySql<'_> {
         left.expr.eq(right)
     }
 
-    fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
-        let list = param::session_list(params, slot, &left.class);
+    fn is_in_session(&self, left: Operand, list: Expr, negated: bool) -> Expr {
         let ty = left.class.list_type();
         let left = left.to_bindable();
         let collation = match &left.class {
@@ -137,13 +129,11 @@ impl Dialect for MySql<'_> {
 
     fn is_in(
         &self,
-        params: &mut Params<Param>,
+        params: &mut Params<'_, Param>,
         left: Operand,
-        values: &[Comparand<Value>],
+        values: &[ValueOrInput<'_>],
         negated: bool,
     ) -> Expr {
-        let values = values.iter().map(|value| (self.current(value.parts()), value.parts().1));
-        let values: Vec<_> = values.collect();
         let mut types = values.iter().map(|(value, _)| left.class.read(value).map(|(_, ty)| ty));
         // The values are a list if all compare in the same type; otherwise each is compared on its own.
         if let Some(ty) = types.next().flatten()
@@ -161,7 +151,7 @@ impl Dialect for MySql<'_> {
 
     fn like(
         &self,
-        params: &mut Params<Param>,
+        params: &mut Params<'_, Param>,
         left: Operand,
         (pattern, slot): (&str, Option<usize>),
         ignore_case: bool,
@@ -175,7 +165,13 @@ impl Dialect for MySql<'_> {
         left.binary(BinOper::Like, pattern)
     }
 
-    fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
+    fn json(
+        &self,
+        params: &mut Params<'_, Param>,
+        document: Operand,
+        at: &JsonPointer,
+        ty: JsonType,
+    ) -> Operand {
         json::find(params, &document, at, ty)
     }
 

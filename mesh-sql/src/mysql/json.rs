@@ -23,7 +23,7 @@ const UNREADABLE: &str = r"\\u(0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F]
 
 /// Returns the scalar of type `ty` that the pointer `at` finds in a document.
 pub(super) fn find(
-    params: &mut Params<Param>,
+    params: &mut Params<'_, Param>,
     document: &Operand,
     at: &JsonPointer,
     ty: JsonType,
@@ -69,7 +69,7 @@ fn with_prefix(document: Expr) -> Expr {
 /// Returns the member or element that a token refers to. Of two members with the same name the last one counts, but MariaDB
 /// finds the first one. Only arrays are searched for elements, because the database treats any other value as an array with a
 /// single element.
-fn member(params: &mut Params<Param>, value: Expr, (prefix, token): (&str, &str)) -> Expr {
+fn member(params: &mut Params<'_, Param>, value: Expr, (prefix, token): (&str, &str)) -> Expr {
     // MariaDB compares names as they are written, so a name with escapes is found in its written form.
     const WRITTEN: &str = "(CASE WHEN INSTR(`a`.`v`, ?) = 0 THEN ? ELSE COALESCE((SELECT CONCAT('$.', `k`.`n`) \
         FROM JSON_TABLE(JSON_KEYS(`a`.`v`), '$[*]' COLUMNS (`o` FOR ORDINALITY, `n` JSON PATH '$', \

@@ -2,26 +2,26 @@
 
 use std::borrow::Cow;
 
+use mesh_plan::Node;
 use mesh_plan::plan::{ColumnSource, CompareOp, Grouping, Join, PageSize, SortKey};
-use mesh_plan::{Node, Plan};
 use mesh_ql::AggregateFn;
 use sea_query::{
     Asterisk, CommonTableExpression, Expr, ExprTrait as _, Func, JoinType, Order, OverStatement as _, Query,
     SelectStatement, WindowStatement, WithClause,
 };
 
+use super::Operand;
 use super::dialect::MySql;
 use super::type_class::TypeClass;
-use super::{Operand, ReadStatement};
+use crate::alias::{
+    PARENT_NUMBER, PARENTS, ROW_NUMBER, column, column_name, level_name, rows_alias, table_alias,
+};
 use crate::class::Class as _;
 use crate::custom::cast;
 use crate::dialect::{Dialect as _, Operands};
 use crate::group;
 use crate::layout::Layout;
-use crate::levels::{
-    self, Level, LevelDialect, LevelRows, Lowering, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation,
-    Position, ROW_NUMBER, Scope, column, column_name, level_name, rows_alias, table_alias,
-};
+use crate::levels::{Level, LevelDialect, LevelRows, Lowering, ParentKey, PendingRelation, Position, Scope};
 use crate::links::{JUNCTION, key_of_one, linked};
 use crate::order::{SortTerm, order_by, sort_terms};
 use crate::predicate::compare;
@@ -33,13 +33,6 @@ const EXPRESSIONS_MAX: usize = 60;
 const ROW_IN_PARENT: &str = "r";
 /// The alias of the groups of parents that have records.
 const NONEMPTY_GROUPS: &str = "x";
-
-impl ReadStatement {
-    /// Lowers a plan.
-    pub fn from_plan(plan: &Plan) -> Self {
-        levels::lower(plan, MySql { inputs: plan.inputs() })
-    }
-}
 
 /// Returns the number of a row, which orders the rows of a parent.
 fn row_number(level: &Level) -> Expr {
@@ -62,7 +55,7 @@ fn parent_number() -> Expr {
     Expr::col((PARENTS, ROW_NUMBER))
 }
 
-impl LevelDialect for MySql<'_> {
+impl LevelDialect for MySql {
     const COUNT_TYPE: &'static str = "SIGNED";
     const REPEATS_LEVELS: bool = true;
 
@@ -84,18 +77,18 @@ impl LevelDialect for MySql<'_> {
     }
 
     fn fold(
-        lowering: &Lowering<'_, Self>,
+        &self,
+        levels: &[Level],
         mut rows: SelectStatement,
         operands: &Operands<'_, Self>,
         grouping: &Grouping,
         scope: &Scope,
     ) -> SelectStatement {
-        let dialect = lowering.dialect;
         let Scope::OfParents { level, row_number_max } = scope else {
-            return group::fold(&dialect, rows, operands, grouping);
+            return group::fold(self, rows, operands, grouping);
         };
         rows.expr_as(parent_number(), PARENT_NUMBER).add_group_by([parent_number()]);
-        let found = group::groups(&dialect, rows, operands, grouping);
+        let found = group::groups(self, rows, operands, grouping);
         if !grouping.keys.is_empty() {
             return group::named(found);
         }
@@ -111,7 +104,7 @@ impl LevelDialect for MySql<'_> {
             };
             all.expr_as(value, name);
         }
-        add_from(&mut all, &lowering.levels, *level, PARENTS);
+        add_from(&mut all, levels, *level, PARENTS);
         let same = Expr::col((NONEMPTY_GROUPS, PARENT_NUMBER)).eq(parent_number());
         all.join_subquery(JoinType::LeftJoin, found, NONEMPTY_GROUPS, same);
         if let Some(row_number_max) = row_number_max {
@@ -190,7 +183,7 @@ impl LevelDialect for MySql<'_> {
         if let Some(level) = lowering.levels.get_mut(position.level) {
             let condition = condition.unwrap_or_else(|| Expr::Constant(false.into()));
             level.select.join_subquery(JoinType::LeftJoin, rows, alias.clone(), condition);
-            level.parts.push(alias.clone());
+            level.sources.push(alias.clone());
         }
         lowering.add(node, &Position { alias: &alias, ..*position }, columns, Some(presence))
     }
@@ -221,7 +214,7 @@ impl LevelDialect for MySql<'_> {
             }
         };
         let place = (&*table_alias(number), JUNCTION);
-        let mut conditions = vec![linked(&dialect, parent, (&join.link, node), place, keys)];
+        let mut conditions = vec![linked(dialect, parent, (&join.link, node), place, keys)];
         if let Scope::OfParents { row_number_max: Some(row_number_max), .. } = &scope {
             conditions.push(compare(parent_number(), CompareOp::Lte, row_number_max.clone()));
         }
@@ -261,7 +254,7 @@ impl LevelDialect for MySql<'_> {
     }
 }
 
-impl MySql<'_> {
+impl MySql {
     /// Returns the order of rows by the columns of [`Scope::First`].
     fn sort(&self, node: &Node, alias: &str) -> Vec<SortTerm> {
         let operands = |source: &ColumnSource| {
@@ -275,7 +268,7 @@ impl MySql<'_> {
 
 /// Returns the statement of a level.
 fn select_of(level: &Level) -> SelectStatement {
-    let Level { mut select, rows, parts, has_children, .. } = level.clone();
+    let Level { mut select, rows, sources, has_children, .. } = level.clone();
     let first = || Expr::Constant(1.into());
     let number_rows = |select: &mut SelectStatement, order: Vec<SortTerm>| {
         let mut window = WindowStatement::new();
@@ -292,8 +285,8 @@ fn select_of(level: &Level) -> SelectStatement {
             select.expr_as(first(), PARENT_NUMBER);
         }
         LevelRows::SeveralParents { per_parent, rows_max } => {
-            let part = parts.first().cloned().unwrap_or_default();
-            let column = |name: &'static str| Expr::col((part.clone(), name));
+            let source = sources.first().cloned().unwrap_or_default();
+            let column = |name: &'static str| Expr::col((source.clone(), name));
             select.and_where(column(ROW_IN_PARENT).lte(per_parent));
             if has_children {
                 let mut window = WindowStatement::new();
@@ -305,7 +298,7 @@ fn select_of(level: &Level) -> SelectStatement {
             select.order_by_expr(column(ROW_IN_PARENT), Order::Asc).limit(rows_max);
         }
     }
-    select.exprs(parts.into_iter().map(|part| Expr::col((part, Asterisk))));
+    select.exprs(sources.into_iter().map(|source| Expr::col((source, Asterisk))));
     select
 }
 

@@ -7,7 +7,7 @@ use mesh_schema::{
     ThroughDocument,
 };
 
-use super::ReadStatement;
+use super::{MySql, ReadStatement};
 use mesh_plan::{Mesh, Request};
 
 fn table(name: &str, columns: &[(&str, &str)]) -> Table {
@@ -77,7 +77,7 @@ fn check(id: Option<&str>, query: &str, expected: Expect) {
         None => Request::collection(format, query),
     };
     let plan = mesh().plan(&request).unwrap();
-    expected.assert_eq(&ReadStatement::from_plan(&plan).statement.to_string());
+    expected.assert_eq(&ReadStatement::from_plan(&plan, &MySql).statement.to_string());
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn the_tables_that_are_joined_to_a_level_are_bounded() {
         let relations = [aliases("a", "author", one), aliases("t", "tags", many)].concat().join(",");
         let query = format!(r#"{{"post":{{"$select":{{"id":true,{relations}}}}}}}"#);
         let plan = mesh().plan(&Request::collection(Format::Json, &query)).unwrap();
-        ReadStatement::from_plan(&plan).levels
+        ReadStatement::from_plan(&plan, &MySql).levels
     };
     let levels = [(1, 0), (16, 0), (17, 0), (199, 0), (16, 2), (40, 159)];
     assert_eq!(levels.map(|(one, many)| read(one, many)), [1, 1, 2, 200, 3, 200]);

@@ -6,15 +6,15 @@ use sea_query::{Expr, ExprTrait as _};
 use super::Operand;
 use super::Param;
 use super::type_class::{TypeClass, value_text};
-use crate::dialect::{self, ValueOrInput};
+use crate::dialect;
 use crate::param;
-use crate::statement::Params;
+use crate::statement::{Params, ValueOrInput};
 use mesh_plan::Value;
 use mesh_plan::plan::CompareOp;
 
 /// Compares with a value.
 pub(super) fn compare(
-    params: &mut Params<Param>,
+    params: &mut Params<'_, Param>,
     left: &Operand,
     op: CompareOp,
     right: ValueOrInput<'_>,
@@ -30,7 +30,7 @@ pub(super) fn compare(
 
 /// Compares with a text that contains the character NUL, which the database cannot store. Such a text sorts directly after its
 /// part before the NUL.
-fn compare_with_nul(params: &mut Params<Param>, left: &Operand, op: CompareOp, before: &str) -> Expr {
+fn compare_with_nul(params: &mut Params<'_, Param>, left: &Operand, op: CompareOp, before: &str) -> Expr {
     let before = Value::Text(before.to_owned());
     match op {
         CompareOp::Eq => never(left),
@@ -49,7 +49,7 @@ pub(super) fn never(left: &Operand) -> Expr {
 /// Tests whether a column equals one of several values. They are a list if all compare in the same type; otherwise they are
 /// compared as text, or numbers one by one.
 pub(super) fn is_in(
-    params: &mut Params<Param>,
+    params: &mut Params<'_, Param>,
     left: &Operand,
     values: &[ValueOrInput<'_>],
     negated: bool,

@@ -5,14 +5,14 @@ use mesh_schema::{NativeKind, NativeType};
 use sea_query::{ExprTrait as _, PostgresQueryBuilder, Query};
 
 use super::Param;
-use super::dialect::Features;
+use super::dialect::Postgres;
 use super::type_class::TypeClass;
 use crate::class::Class as _;
 use crate::custom::{cast, populate_row};
 use crate::statement::{Params, Statement};
 use mesh_plan::Mutation;
 use mesh_plan::Value;
-use mesh_plan::mutation::{Assignment, Subject};
+use mesh_plan::mutation::{Assignment, GuardedEntity};
 
 /// The conversion of a value of a write.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,24 +24,24 @@ pub struct Conversion {
 }
 
 /// Returns the conversions of all values of a write except NULL.
-pub fn conversions(mutation: &Mutation, features: &Features) -> Vec<Conversion> {
+pub fn conversions(mutation: &Mutation, dialect: &Postgres) -> Vec<Conversion> {
     let action = mutation.action();
     let Some(subject) = action.assigned(mutation.subject()) else { return Vec::new() };
     let values = action.values().iter().filter(|assigned| assigned.value != Value::Null);
-    values.map(|assigned| conversion(subject, assigned, features)).collect()
+    values.map(|assigned| conversion(subject, assigned, dialect)).collect()
 }
 
 fn conversion(
-    subject: &Subject,
+    subject: &GuardedEntity,
     Assignment { column, value, .. }: &Assignment,
-    features: &Features,
+    dialect: &Postgres,
 ) -> Conversion {
-    let mut params = Params::new(None);
+    let mut params = Params::new(&[], None);
     let native = subject.entity().native.get(&**column);
     let sent_as = if native.is_some_and(is_json) { "pg_catalog.jsonb" } else { "pg_catalog.text" };
     let value = cast(params.add(Param::Value(TypeClass::of(native).written(value))), sent_as);
     let mut select = Query::select();
-    select.expr(populate_row(&features.qualified(subject.table()), column, value).is_null());
+    select.expr(populate_row(&dialect.qualified(subject.table()), column, value).is_null());
     Conversion { column: column.to_string(), statement: params.render(&select, PostgresQueryBuilder) }
 }
 

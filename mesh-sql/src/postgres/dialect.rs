@@ -13,16 +13,16 @@ use super::json;
 use super::type_class::TypeClass;
 use crate::class::Class as _;
 use crate::custom::{any_of, built_in, collate, from_json, operator};
-use crate::dialect::{Dialect, ValueOrInput};
+use crate::dialect::Dialect;
 use crate::param;
-use crate::statement::Params;
+use crate::statement::{Params, ValueOrInput};
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, Comparand, CompareOp};
+use mesh_plan::plan::{Aggregate, CompareOp};
 
-/// The features and settings in which databases differ.
+/// The dialect of PostgreSQL, with the features and settings in which databases differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Features {
+pub struct Postgres {
     /// Whether the database has the collation `und-x-icu`, and its default collation would fold only ASCII letters.
     pub icu_folds: bool,
     /// Whether the database has the test `IS JSON` for texts.
@@ -33,7 +33,7 @@ pub struct Features {
     pub default_schema: Option<String>,
 }
 
-impl Features {
+impl Postgres {
     /// Returns the name of a table with its schema, if that is known.
     pub(super) fn qualified(&self, name: &TableName) -> TableName {
         let schema = name.schema.as_ref().or(self.default_schema.as_ref());
@@ -41,24 +41,13 @@ impl Features {
     }
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct Postgres<'f> {
-    pub(super) features: &'f Features,
-    /// The values of parameters in the run for which the statement is built.
-    pub(super) inputs: &'f [Value],
-}
-
-impl Dialect for Postgres<'_> {
+impl Dialect for Postgres {
     type Class = TypeClass;
 
     const NULL_IS_SMALLEST: bool = false;
 
     fn builder(&self) -> impl QueryBuilder {
         PostgresQueryBuilder
-    }
-
-    fn inputs(&self) -> &[Value] {
-        self.inputs
     }
 
     fn assigned(&self, param: Expr, native: Option<&NativeType>) -> Expr {
@@ -70,7 +59,7 @@ impl Dialect for Postgres<'_> {
 
     fn id_part(&self, value: &Value, native: Option<&NativeType>) -> Param {
         match value {
-            Value::Text(text) if !self.features.charset.can_store(text) => Param::Value(Value::Null),
+            Value::Text(text) if !self.charset.can_store(text) => Param::Value(Value::Null),
             value => self.written(value, native),
         }
     }
@@ -84,7 +73,7 @@ impl Dialect for Postgres<'_> {
     }
 
     fn table(&self, name: &TableName) -> TableRef {
-        let name = self.features.qualified(name);
+        let name = self.qualified(name);
         match name.schema {
             Some(schema) => (schema, name.name).into(),
             None => name.name.into(),
@@ -108,56 +97,45 @@ impl Dialect for Postgres<'_> {
 
     fn compare(
         &self,
-        params: &mut Params<Param>,
+        params: &mut Params<'_, Param>,
         left: &Operand,
         op: CompareOp,
-        value: ValueOrInput<'_>,
+        (value, slot): ValueOrInput<'_>,
     ) -> Expr {
-        compare::compare(params, left, op, (&*self.features.charset.known(self.current(value)), value.1))
+        compare::compare(params, left, op, (&*self.charset.known(value), slot))
     }
 
-    fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
-        let list = param::session_list(params, slot, &left.class);
+    fn is_in_session(&self, left: Operand, list: Expr, negated: bool) -> Expr {
         compare::any_or_all(&left.to_bindable(), list, negated)
     }
 
     fn is_in(
         &self,
-        params: &mut Params<Param>,
+        params: &mut Params<'_, Param>,
         left: Operand,
-        values: &[Comparand<Value>],
+        values: &[ValueOrInput<'_>],
         negated: bool,
     ) -> Expr {
-        let values: Vec<_> = values
-            .iter()
-            .map(|value| {
-                let (sample, slot) = value.parts();
-                (self.features.charset.known(self.current((sample, slot))), slot)
-            })
-            .collect();
-        let values: Vec<_> = values.iter().map(|(value, slot)| (&**value, *slot)).collect();
+        let known: Vec<_> = values.iter().map(|(value, slot)| (self.charset.known(value), *slot)).collect();
+        let values: Vec<_> = known.iter().map(|(value, slot)| (&**value, *slot)).collect();
         compare::is_in(params, &left, &values, negated)
     }
 
     fn like(
         &self,
-        params: &mut Params<Param>,
+        params: &mut Params<'_, Param>,
         left: Operand,
-        (sample, slot): (&str, Option<usize>),
+        (pattern, slot): (&str, Option<usize>),
         ignore_case: bool,
     ) -> Expr {
-        let pattern = match slot.and_then(|slot| self.inputs.get(slot)) {
-            Some(Value::Text(pattern)) => pattern.as_str(),
-            _ => sample,
-        };
-        if !self.features.charset.can_store(pattern) {
+        if !self.charset.can_store(pattern) {
             return never(&left);
         }
         let pattern = param::pattern(params, pattern, slot);
         let has_nondeterministic_collation = left.has_nondeterministic_collation;
         let left = if left.class == TypeClass::Text("text") { left.expr } else { left.to_text().expr };
         // Patterns need a collation under which only identical texts are equal.
-        let collation = match (ignore_case, self.features.icu_folds) {
+        let collation = match (ignore_case, self.icu_folds) {
             (true, true) => Some("und-x-icu"),
             (true, false) => has_nondeterministic_collation.then_some("default"),
             (false, _) => has_nondeterministic_collation.then_some("C"),
@@ -169,8 +147,14 @@ impl Dialect for Postgres<'_> {
         left.binary(built_in(if ignore_case { "~~*" } else { "~~" }), pattern)
     }
 
-    fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
-        json::find(params, self.features, &document, at, ty)
+    fn json(
+        &self,
+        params: &mut Params<'_, Param>,
+        document: Operand,
+        at: &JsonPointer,
+        ty: JsonType,
+    ) -> Operand {
+        json::find(params, self, &document, at, ty)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

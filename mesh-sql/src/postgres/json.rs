@@ -7,7 +7,7 @@ use sea_query::{Expr, Func};
 
 use super::Operand;
 use super::Param;
-use super::dialect::Features;
+use super::dialect::Postgres;
 use super::type_class::TypeClass;
 use crate::custom::cast;
 use crate::param;
@@ -25,8 +25,8 @@ const LARGE_EXPONENT: &str = "[eE][-+]?0*[1-9][0-9]{3}";
 
 /// Returns the scalar of type `ty` that the pointer `at` finds in a document.
 pub(super) fn find(
-    params: &mut Params<Param>,
-    features: &Features,
+    params: &mut Params<'_, Param>,
+    dialect: &Postgres,
     document: &Operand,
     at: &JsonPointer,
     ty: JsonType,
@@ -37,13 +37,13 @@ pub(super) fn find(
         JsonType::Boolean | JsonType::Any => (TypeClass::Boolean, "bool"),
     };
     // No key has characters that the database cannot store.
-    if at.tokens().len() > DEPTH || at.tokens().iter().any(|token| !features.charset.can_store(token)) {
+    if at.tokens().len() > DEPTH || at.tokens().iter().any(|token| !dialect.charset.can_store(token)) {
         return Operand::new(cast(Expr::null(), name), class);
     }
     let (functions, root) = match &document.class {
         TypeClass::Json("jsonb") => ("jsonb", document.expr.clone()),
         TypeClass::Json(_) => ("json", readable(document.expr.clone())),
-        _ => ("json", parsed(document.to_text().expr, features)),
+        _ => ("json", parsed(document.to_text().expr, dialect)),
     };
     let value = at.tokens().iter().fold(root, |value, token| {
         // Both functions find keys of objects. The first one also finds elements of arrays, but it accepts other texts of
@@ -56,9 +56,9 @@ pub(super) fn find(
 }
 
 /// Parses a text as JSON.
-fn parsed(text: Expr, features: &Features) -> Expr {
+fn parsed(text: Expr, dialect: &Postgres) -> Expr {
     let document = readable(cast(text.clone(), "json"));
-    match features.is_json {
+    match dialect.is_json {
         true => Expr::cust_with_exprs("(CASE WHEN $1 IS JSON THEN $2 END)", [text, document]),
         false => document,
     }

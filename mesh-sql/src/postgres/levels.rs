@@ -1,7 +1,9 @@
 //! Levels in PostgreSQL: the rows of each parent are read by a lateral join.
 
+use std::sync::Arc;
+
 use mesh_plan::Node;
-use mesh_plan::plan::{ColumnSource, CompareOp, Join, JoinForm, SortKey};
+use mesh_plan::plan::{ColumnSource, CompareOp, Join, Nesting, SortKey};
 use mesh_schema::Link;
 use sea_query::{
     Asterisk, CommonTableExpression, Expr, Func, JoinType, Query, SelectStatement, WindowStatement,
@@ -10,28 +12,19 @@ use sea_query::{
 
 use super::dialect::Postgres;
 use super::type_class::TypeClass;
-use super::{Operand, ReadStatement};
+use super::{Operand, Param, batch};
+use crate::alias::{
+    PARENT_NUMBER, PARENTS, ROW_NUMBER, column, column_name, level_name, rows_alias, table_alias,
+};
 use crate::class::Class as _;
 use crate::custom::{cast, operator};
 use crate::dialect::Operands;
 use crate::layout::Layout;
-use crate::levels::{
-    self, Level, LevelDialect, LevelRows, PARENT_NUMBER, PARENTS, ParentKey, PendingRelation, Position,
-    ROW_NUMBER, Scope, column, column_name, level_name, rows_alias, table_alias,
-};
-use crate::links::{JUNCTION, key_of_one, linked};
+use crate::levels::{Level, LevelDialect, LevelRows, Lowering, ParentKey, PendingRelation, Position, Scope};
+use crate::links::{JUNCTION, key_of_one, linked, linked_columns};
 use crate::order::{SortTerm, order_by, sort_terms};
 use crate::related::typed_placeholder;
-use mesh_plan::Plan;
-
-use super::dialect::Features;
-
-impl ReadStatement {
-    /// Lowers a plan.
-    pub fn from_plan(plan: &Plan, features: &Features) -> Self {
-        levels::lower(plan, Postgres { features, inputs: plan.inputs() })
-    }
-}
+use crate::statement::Statement;
 
 /// Returns the number of the only row, or the column with the number of a row.
 fn row_number(level: &Level, of_row: Expr) -> Expr {
@@ -42,12 +35,12 @@ fn is_one(level: &Level) -> bool {
     matches!(level.rows, LevelRows::One)
 }
 
-impl<'f> LevelDialect for Postgres<'f> {
+impl LevelDialect for Postgres {
     const COUNT_TYPE: &'static str = "int8";
     const REPEATS_LEVELS: bool = false;
 
     fn may_join(join: &Join) -> bool {
-        join.form == JoinForm::Record
+        join.nesting == Nesting::Record
     }
 
     fn limit(
@@ -78,7 +71,7 @@ impl<'f> LevelDialect for Postgres<'f> {
     }
 
     fn add_joined<'p>(
-        lowering: &mut levels::Lowering<'p, Self>,
+        lowering: &mut Lowering<'p, Self>,
         join: &'p Join,
         parent: &'p Node,
         keys: &[usize],
@@ -88,21 +81,17 @@ impl<'f> LevelDialect for Postgres<'f> {
         let (number, columns) = lowering.numbers(node);
         let (alias, table_alias) = (rows_alias(number), table_alias(number));
         let keys = keys.iter().map(|key| column(position.alias, *key));
-        let linked = linked(&lowering.dialect, parent, (&join.link, node), (&table_alias, JUNCTION), keys);
+        let linked = linked(lowering.dialect, parent, (&join.link, node), (&table_alias, JUNCTION), keys);
         // Without a limit, the database can choose the cheapest join, but that does not keep the order of the parents. Only the
         // rows of the root are sorted again, so the joins of other levels have a limit.
         let limit = (position.level > 0 || key_of_one(join).is_none()).then_some(1);
         let mut rows =
             lowering.rows(node, (number, &columns), Query::select(), vec![linked], &Scope::Any(limit));
-        // A column that the link compares is never NULL if there is a row.
         let compared = match &join.link {
-            Link::Direct { pairs } => node.columns.iter().enumerate().find_map(|(index, known)| {
-                let is_linked =
-                    pairs.iter().any(|pair| known.source == ColumnSource::Column(pair.target.clone()));
-                if is_linked && node.needs(index) { columns.get(index).copied() } else { None }
-            }),
+            Link::Direct { pairs } => linked_columns(node, pairs).find(|index| node.needs(*index)),
             Link::Through { .. } => None,
         };
+        let compared = compared.and_then(|index| columns.get(index).copied());
         let presence = compared.unwrap_or_else(|| {
             let number = lowering.next();
             let (expr, class) = match &join.link {
@@ -119,12 +108,12 @@ impl<'f> LevelDialect for Postgres<'f> {
         });
         if let Some(level) = lowering.levels.get_mut(position.level) {
             level.select.join_lateral(JoinType::LeftJoin, rows, alias.clone(), on_true());
-            level.parts.push(alias.clone());
+            level.sources.push(alias.clone());
         }
         lowering.add(node, &Position { alias: &alias, ..*position }, columns, Some(presence))
     }
 
-    fn add_level<'p>(lowering: &mut levels::Lowering<'p, Self>, relation: &PendingRelation<'p>) -> Layout {
+    fn add_level<'p>(lowering: &mut Lowering<'p, Self>, relation: &PendingRelation<'p>) -> Layout {
         let PendingRelation { join, parent, level, key, path } = relation;
         let node = &join.node;
         let (number, columns) = lowering.numbers(node);
@@ -134,7 +123,7 @@ impl<'f> LevelDialect for Postgres<'f> {
             ParentKey::Id(id) => vec![id.clone()],
         };
         let place = (&*table_alias(number), JUNCTION);
-        let linked = linked(&lowering.dialect, parent, (&join.link, node), place, keys);
+        let linked = linked(lowering.dialect, parent, (&join.link, node), place, keys);
         let limit = Some(lowering.rows_per_parent(join, true));
         let rows = lowering.rows(node, (number, &columns), Query::select(), vec![linked], &Scope::Any(limit));
         let mut select = Query::select();
@@ -160,7 +149,7 @@ impl<'f> LevelDialect for Postgres<'f> {
 
     fn order(level: &Level) -> &[SortTerm] {
         match &level.rows {
-            LevelRows::Ordered(order) if level.parts.len() > 1 => order,
+            LevelRows::Ordered(order) if level.sources.len() > 1 => order,
             _ => &[],
         }
     }
@@ -176,6 +165,10 @@ impl<'f> LevelDialect for Postgres<'f> {
         select.from(level_name(number));
     }
 
+    fn batch(statement: &Statement<Param>, levels: usize) -> Option<Arc<str>> {
+        batch::statement(statement, levels)
+    }
+
     fn expressions(levels: &[Level]) -> WithClause {
         let mut with = WithClause::new();
         for (number, level) in levels.iter().enumerate() {
@@ -188,7 +181,7 @@ impl<'f> LevelDialect for Postgres<'f> {
             if let Some(parents) = level.parent.and_then(|parent| levels.get(parent)) {
                 select.expr_as(row_number(parents, Expr::col((PARENTS, ROW_NUMBER))), PARENT_NUMBER);
             }
-            select.exprs(level.parts.iter().map(|part| Expr::col((part.clone(), Asterisk))));
+            select.exprs(level.sources.iter().map(|source| Expr::col((source.clone(), Asterisk))));
             order_by(&mut select, Self::order(level).iter().cloned());
             let mut expression = CommonTableExpression::new();
             expression.table_name(level_name(number)).query(select);

@@ -7,7 +7,7 @@ use mesh_schema::{
     ThroughDocument,
 };
 
-use super::{Features, ReadStatement};
+use super::{Postgres, ReadStatement};
 use mesh_plan::policy::{Access, Condition};
 use mesh_plan::{Mesh, Request, Value};
 
@@ -98,7 +98,7 @@ fn check(id: Option<&str>, query: &str, expected: Expect) {
         None => Request::collection(format, query),
     };
     let plan = mesh().plan(&request).unwrap();
-    let lowered = ReadStatement::from_plan(&plan, &Features::default());
+    let lowered = ReadStatement::from_plan(&plan, &Postgres::default());
     expected.assert_eq(&format!("{}\n", lowered.statement));
 }
 
@@ -143,7 +143,7 @@ fn children_of_a_record_with_a_condition_hang_below_it() {
     };
     let mesh = Mesh::builder(schema()).policy(published).build().unwrap();
     let plan = mesh.plan(&Request::point(Format::Ql, "{ post title tags { label } }", "7")).unwrap();
-    let lowered = ReadStatement::from_plan(&plan, &Features::default());
+    let lowered = ReadStatement::from_plan(&plan, &Postgres::default());
     expect![[r#"
         WITH "n0" AS  MATERIALIZED (SELECT "q0".* FROM (SELECT "t0"."title" AS "c1", "t0"."id" AS "c2" FROM "posts" AS "t0" WHERE ("t0"."id" OPERATOR(pg_catalog.=) CAST($1 AS int8)) AND ("t0"."status" OPERATOR(pg_catalog.=) CAST($2 AS "public"."status"))) AS "q0") , "n1" AS (SELECT CAST(1 AS int8) AS "p", "q3".* FROM "n0" AS "h" INNER JOIN LATERAL (SELECT "t3"."label" AS "c4" FROM "tags" AS "t3" WHERE "t3"."id" OPERATOR(pg_catalog.=) ANY((SELECT "j"."tag_id" FROM "post_tags" AS "j" WHERE "j"."post_id" OPERATOR(pg_catalog.=) "h"."c2")) ORDER BY "t3"."id" ASC LIMIT 100001) AS "q3" ON TRUE) SELECT CAST(0 AS int2), CAST(NULL AS int8), CAST(1 AS int8), CAST("c1" AS text) FROM "n0" UNION ALL (SELECT CAST(1 AS int2), "p", CAST(NULL AS int8), CAST("c4" AS text) FROM "n1")
           -- the id, "out"
@@ -180,13 +180,36 @@ fn groups_cast_their_sums() {
     );
 }
 
+#[test]
+fn several_point_reads_are_one_statement() {
+    let published = |_: &str, entity: &Entity| match entity.key.as_str() {
+        "post" => Access::all().when(Condition::equal("status", "out")),
+        _ => Access::all(),
+    };
+    let mesh = Mesh::builder(schema()).build().unwrap();
+    let restricted = Mesh::builder(schema()).policy(published).build().unwrap();
+    let batch = |mesh: &Mesh, query: &str, id: Option<&str>| {
+        let request = Request::collection(Format::Ql, query);
+        let request = id.map_or(request, |id| request.with_id(mesh_plan::RecordId::Text(id)));
+        ReadStatement::from_plan(&mesh.plan(&request).unwrap(), &Postgres::default()).batch
+    };
+    let sql = batch(&mesh, "{ post title author { name } }", Some("7")).unwrap();
+    expect![[r#"
+        SELECT r.*, b.n FROM ROWS FROM (pg_catalog.unnest(CAST($1 AS int8[]))) WITH ORDINALITY AS b (k1, n) CROSS JOIN LATERAL (SELECT CAST("c1" AS text), "c5", CAST("c4" AS text) FROM (SELECT "t0"."title" AS "c1", "t0"."author_id" AS "c2" FROM "posts" AS "t0" WHERE "t0"."id" OPERATOR(pg_catalog.=) b.k1) AS "q0" LEFT JOIN LATERAL (SELECT "t3"."name" AS "c4", "t3"."id" AS "c5" FROM "users" AS "t3" WHERE "t3"."id" OPERATOR(pg_catalog.=) "q0"."c2") AS "q3" ON TRUE LIMIT 1) AS r
+    "#]].assert_eq(&format!("{sql}\n"));
+    // Reads with to-many relations or other parameters run singly, as do lists.
+    assert_eq!(batch(&mesh, "{ post title tags { label } }", Some("7")), None);
+    assert_eq!(batch(&restricted, "{ post title }", Some("7")), None);
+    assert_eq!(batch(&mesh, "{ post title }", None), None);
+}
+
 /// Values of the query are never in the text, and an id that the column cannot contain is NULL.
 #[test]
 fn ids_are_bound_as_their_column_reads_them() {
     let mesh = mesh();
     let bound = |query: &str, id: &str| {
         let plan = mesh.plan(&Request::point(Format::Ql, query, id)).unwrap();
-        let lowered = ReadStatement::from_plan(&plan, &Features::default());
+        let lowered = ReadStatement::from_plan(&plan, &Postgres::default());
         let [id] = lowered.statement.params.as_slice() else { panic!("{}", lowered.statement) };
         assert_eq!(id.to_string(), "the id");
         id.for_read(&plan).map(|text| text.into_owned())
@@ -220,7 +243,7 @@ fn later_pages_share_a_statement_where_their_cursors_compare_alike() {
         let cursor = first.cursor_text(values.iter().map(Value::as_ref));
         let list = list.replace("null", &format!("\"{cursor}\""));
         let plan = mesh.plan(&Request::collection(Format::Json, &list)).unwrap();
-        let lowered = ReadStatement::from_plan(&plan, &Features::default());
+        let lowered = ReadStatement::from_plan(&plan, &Postgres::default());
         let reused =
             if kept.as_ref().is_some_and(|kept| kept.serves(&plan) && kept.statement == lowered.statement) {
                 "kept"
@@ -261,7 +284,7 @@ fn relations_that_do_not_fit_into_a_level_are_levels() {
             .collect();
         let query = format!(r#"{{"post":{{"$select":{{"id":true,{}}}}}}}"#, authors.join(","));
         let plan = mesh().plan(&Request::collection(Format::Json, &query)).unwrap();
-        let read = ReadStatement::from_plan(&plan, &Features::default());
+        let read = ReadStatement::from_plan(&plan, &Postgres::default());
         let joins =
             read.statement.sql.split("UNION").map(|part| part.matches("LEFT JOIN").count()).sum::<usize>();
         (read.levels, joins)

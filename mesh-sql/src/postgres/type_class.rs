@@ -64,7 +64,7 @@ impl TypeClass {
     }
 
     /// Returns the type in which a value known only at run time is compared; empty if the database infers it.
-    fn bind_type_name(&self) -> &'static str {
+    pub(super) fn bind_type_name(&self) -> &'static str {
         match self {
             Self::Boolean => "bool",
             Self::Integer(_) => "int8",
@@ -264,7 +264,7 @@ impl Class for TypeClass {
 }
 
 /// Returns the text form of an array, in which `None` is NULL.
-fn array(texts: impl Iterator<Item = Option<String>>) -> String {
+pub fn array(texts: impl Iterator<Item = Option<String>>) -> String {
     let quoted = texts.map(|text| {
         let Some(text) = text else { return "NULL".to_owned() };
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");

@@ -59,6 +59,14 @@ impl Class for Mixed {
         (self.one_form(expr), self)
     }
 
+    fn as_stored(&self) -> Option<Self> {
+        (*self != Self::ONE_FORM).then_some(Self::ONE_FORM)
+    }
+
+    fn or_null(&self, expr: Expr) -> Expr {
+        self.one_form(expr)
+    }
+
     fn compare(&self, left: Expr, op: CompareOp, right: Expr) -> Expr {
         compare(self.one_form(left), op, self.one_form(right))
     }

@@ -8,25 +8,29 @@ use super::class::Mixed;
 use super::{Operand, Param, functions};
 use crate::class::{Class as _, ParamType};
 use crate::dialect::Dialect;
-use crate::pattern::bound;
-use crate::statement::Params;
+use crate::pattern::prefix_bound;
+use crate::statement::{Params, ValueOrInput};
 use crate::{custom, param};
-use mesh_plan::Value;
+use mesh_plan::Mutation;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, Comparand, CompareOp};
+use mesh_plan::plan::{Aggregate, CompareOp};
 
 /// The maximum number of values of a list that are bound one by one. Longer lists are one parameter, so that SQLite's limit of
 /// 32,766 parameters is not reached.
 const LISTED_MAX: usize = 64;
 
-#[derive(Clone, Copy)]
-pub(super) struct Sqlite {
-    pub(super) counts_updated: bool,
+/// The dialect of SQLite.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sqlite {
+    /// Whether SQLite counts the rows that an `UPDATE` of the written entity changes: it does for tables, but not for views. If
+    /// it does, an update that keeps the id has no `RETURNING` clause. SQLite would fill a temporary table for the clause, which
+    /// is a quarter of its work for an update.
+    pub counts_updated: bool,
 }
 
 impl Sqlite {
     /// The dialect of reads, and of writes to entities whose changed rows SQLite does not count.
-    pub(super) const PLAIN: Self = Self { counts_updated: false };
+    pub const PLAIN: Self = Self { counts_updated: false };
 }
 
 impl Dialect for Sqlite {
@@ -36,6 +40,11 @@ impl Dialect for Sqlite {
     const REORDERS_EXISTS: bool = false;
     // A write holds the lock on the file from its first statement on.
     const RECHECKS: bool = false;
+
+    /// Many parameters would make the texts of cached statements large. SQLite's own limit is 32,766.
+    const CREATED_PARAMS_MAX: usize = 1_024;
+    // Beyond it, the cost per record hardly decreases.
+    const CREATED_ROWS_MAX: Option<usize> = Some(64);
 
     fn counts_updated(&self) -> bool {
         self.counts_updated
@@ -54,6 +63,19 @@ impl Dialect for Sqlite {
         Expr::case(is_equal, current).finally(new).into()
     }
 
+    /// Makes a statement fail if it violates a rule. Otherwise a table may replace records that policies hide from the writer.
+    /// Other tables need no clause, which would also apply to the statements of their triggers.
+    fn complete_write(&self, sql: &mut String, mutation: &Mutation) {
+        let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
+        if subjects.into_iter().flatten().any(|subject| subject.entity().resolves_conflicts) {
+            for command in ["INSERT", "UPDATE"] {
+                if sql.starts_with(command) {
+                    sql.insert_str(command.len(), " OR ABORT");
+                }
+            }
+        }
+    }
+
     fn parent_key(&self, key: Expr, is_same_type: bool) -> Expr {
         if is_same_type { key } else { custom::without_affinity(key) }
     }
@@ -63,26 +85,24 @@ impl Dialect for Sqlite {
         class.compare(left.expr, CompareOp::Eq, right.expr)
     }
 
-    fn is_in_session(&self, params: &mut Params<Param>, left: Operand, slot: usize, negated: bool) -> Expr {
-        let list = param::session_list(params, slot, &left.class);
+    fn is_in_session(&self, left: Operand, list: Expr, negated: bool) -> Expr {
         is_in_list(left, list, negated)
     }
 
     fn is_in(
         &self,
-        params: &mut Params<Param>,
+        params: &mut Params<'_, Param>,
         left: Operand,
-        values: &[Comparand<Value>],
+        values: &[ValueOrInput<'_>],
         negated: bool,
     ) -> Expr {
         let class = left.class.clone();
-        let values: Vec<_> = values.iter().map(Comparand::parts).collect();
         if values.len() > LISTED_MAX {
-            let list = param::list(params, &class, Some(ParamType::Inferred), &values);
+            let list = param::list(params, &class, Some(ParamType::Inferred), values);
             return is_in_list(left, list, negated);
         }
-        let values = values.into_iter().map(|value| {
-            class.one_form(param::value_or_input(params, &class, Some(ParamType::Inferred), value))
+        let values = values.iter().map(|value| {
+            class.one_form(param::value_or_input(params, &class, Some(ParamType::Inferred), *value))
         });
         let values: Vec<Expr> = values.collect();
         let left = left.comparable().expr;
@@ -91,7 +111,7 @@ impl Dialect for Sqlite {
 
     fn like(
         &self,
-        params: &mut Params<Param>,
+        params: &mut Params<'_, Param>,
         left: Operand,
         pattern: (&str, Option<usize>),
         ignore_case: bool,
@@ -110,9 +130,15 @@ impl Dialect for Sqlite {
         }
     }
 
-    fn json(&self, params: &mut Params<Param>, document: Operand, at: &JsonPointer, ty: JsonType) -> Operand {
+    fn json(
+        &self,
+        params: &mut Params<'_, Param>,
+        document: Operand,
+        at: &JsonPointer,
+        ty: JsonType,
+    ) -> Operand {
         let at = params.add(Param::Value(at.to_string().into()));
-        let ty = Expr::Constant(ty.name().into());
+        let ty = Expr::Constant(ty.as_str().into());
         Operand::new(Func::cust(functions::JSON).arg(document.expr).arg(at).arg(ty).into(), Mixed::ONE_FORM)
     }
 
@@ -152,12 +178,12 @@ fn is_in_list(left: Operand, list: Expr, negated: bool) -> Expr {
 /// The texts are compared in the binary collation, regardless of the collation of the column, because no other collation keeps
 /// texts with the same beginning together. An index with another collation is not used, which does not change the result.
 fn prefix_range(
-    params: &mut Params<Param>,
+    params: &mut Params<'_, Param>,
     text: &Expr,
     (pattern, slot): (&str, Option<usize>),
 ) -> Option<Expr> {
     let mut add = |is_end| {
-        let text = bound(pattern, is_end)?;
+        let text = prefix_bound(pattern, is_end)?;
         Some(params.add(match slot {
             Some(slot) => Param::PatternBound(slot, is_end),
             None => Param::Value(text.into()),

@@ -1,28 +1,29 @@
 //! The statements of a plan: one for the rows of each node, except for to-one relations, whose records are joined to the rows
 //! of their parents.
 
+use mesh_ql::Nulls;
 use mesh_schema::{ColumnPair, Link, TableName};
 use sea_query::{
     Asterisk, Expr, ExprTrait as _, JoinType, Query, SelectStatement, SqliteQueryBuilder, UnionType,
 };
 
-use super::class::Mixed;
+use super::Param;
 use super::dialect::Sqlite;
-use super::keyset;
-use super::{Operand, Param};
-use crate::class::Class as _;
 use crate::custom::count_rows;
 use crate::dialect::{Dialect as _, Operands};
 use crate::join_room::JoinRoom;
-use crate::links::{JUNCTION, key_of_one, linked, table_operand};
+use crate::links::{JUNCTION, key_of_one, linked, linked_columns, table_operand};
+use crate::node_select::{NodeSelect, all_rows};
 use crate::order::{order_by, sort_terms};
-use crate::related::{RowOperands, is_subquery};
+use crate::related::is_subquery;
 use crate::statement::{Params, Statement};
-use crate::total::all_rows;
-use crate::{group, param, predicate};
+use crate::{group, keyset, param, predicate};
 use mesh_plan::Value;
-use mesh_plan::plan::{ColumnSource, CompareOp, Join, JoinForm, PageSize, Target};
+use mesh_plan::plan::{ColumnSource, Join, Nesting, PageSize, ReadTarget, SortKey};
 use mesh_plan::{Node, Plan};
+
+/// The dialect of reads.
+const SQLITE: Sqlite = Sqlite::PLAIN;
 
 /// The statements of a plan, as a tree with the same form as its nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,8 +59,8 @@ pub enum NodeRows {
 impl Statements {
     /// Lowers a plan. To-one relations are joined into the statements of their parents.
     pub fn from_plan(plan: &Plan) -> Self {
-        let point = matches!(plan.target(), Target::Point(_));
-        Lowering { sqlite: Sqlite::PLAIN, nodes: 0 }.node(plan.node(), None, point)
+        let point = matches!(plan.target(), ReadTarget::Point(_));
+        Lowering { nodes: 0, cursor: plan.cursor() }.node(plan.node(), None, point)
     }
 
     /// Returns the statements, parents before children. The statement that counts all rows follows the statement of the rows.
@@ -85,28 +86,29 @@ impl NodeRows {
 }
 
 /// The lowering of a plan's nodes. Their nesting is bounded, because the nesting of queries is.
-struct Lowering {
-    sqlite: Sqlite,
+struct Lowering<'p> {
     /// The number of nodes that were lowered. It is part of the alias of a node's table, so that no two statements of a plan
     /// have the same text: a connection caches prepared statements by their text, and those of nested nodes run at the same
     /// time.
     nodes: usize,
+    /// The values of the cursor.
+    cursor: Option<&'p [Value]>,
 }
 
 /// A statement under construction, to which records are joined.
 struct SelectBuilder {
     select: SelectStatement,
-    params: Params<Param>,
+    params: Params<'static, Param>,
     columns: Vec<Expr>,
     room: JoinRoom,
 }
 
-impl Lowering {
+impl Lowering<'_> {
     fn node(&mut self, node: &Node, parent: Option<(&Node, &Join)>, point: bool) -> Statements {
         let (statement, joins) = self.statement(node, parent, point);
-        let always_has_row = parent.is_some_and(|(_, join)| join.form == JoinForm::Group);
+        let always_has_row = parent.is_some_and(|(_, join)| join.nesting == Nesting::Group);
         let counts = node.page.as_ref().is_some_and(|page| page.total);
-        let total = counts.then(|| total(self.sqlite, node));
+        let total = counts.then(|| total(node));
         Statements { rows: NodeRows::Statement { statement, always_has_row }, joins, total }
     }
 
@@ -119,56 +121,40 @@ impl Lowering {
         parent: Option<(&Node, &Join)>,
         point: bool,
     ) -> (Statement<Param>, Vec<Statements>) {
-        let (sqlite, alias) = (self.sqlite, self.alias());
-        let mut params = Params::new(Some(|rows| Param::Value(Value::Integer(rows as i64))));
+        let alias = self.alias();
+        let mut params = Params::new(&[], Some(|rows| Param::Value(Value::Integer(rows as i64))));
         let limit = limit(&mut params, node, parent.map(|(_, join)| join), point);
-        let mut select = Query::select();
-        select.from_as(sqlite.table(&node.table), alias.clone());
-        let operands = RowOperands::new(&sqlite, &mut params, node, alias.clone(), (&mut select, false));
-        let junction = parent.and_then(|(_, join)| UniquePairs::of(&join.link));
-        // The junction's column is equal to the target's column, and an index on it may have the rows in order.
-        let values = |source: &ColumnSource| match (&junction, source) {
-            (Some(pairs), ColumnSource::Column(column)) if column == pairs.target => {
-                Operand::of(pairs.column(pairs.to), node.native.get(column))
-            }
-            _ => operands.get(source),
-        };
-        for (part, id) in node.id.iter().enumerate().filter(|_| point) {
-            let native = match &id.source {
-                ColumnSource::Column(column) => node.native.get(column),
-                _ => None,
-            };
-            let param = param::id(&mut params, part, &Mixed::of_key(native));
-            select.and_where(sqlite.compare_same_type(values(&id.source).expr, CompareOp::Eq, param, native));
+        let mut rows = NodeSelect::new(&SQLITE, &mut params, node, alias.clone(), Query::select(), false);
+        if point {
+            rows.find_id(&mut params);
         }
         if let Some((parent, join)) = parent {
             let mut keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));
-            match &junction {
-                Some(pairs) => pairs.join(&mut select, &alias, keys.next()),
+            match UniquePairs::of(&join.link) {
+                Some(pairs) => {
+                    pairs.join(&mut rows.select, &alias, keys.next());
+                    // The junction's column is equal to the target's column, and an index on it may have the rows in order.
+                    rows.operands.replaced = Some((pairs.target, pairs.column(pairs.to)));
+                }
                 None => {
-                    select.and_where(linked(&sqlite, parent, (&join.link, node), (&alias, JUNCTION), keys));
+                    let place = (&*alias, JUNCTION);
+                    rows.select.and_where(linked(&SQLITE, parent, (&join.link, node), place, keys));
                 }
             }
         }
-        if let Some(filter) = &node.filter {
-            select.and_where(predicate::lower(&sqlite, &mut params, &values, filter));
-        }
-        if let Some(grouping) = &node.grouping {
-            let mut groups = group::fold(&sqlite, select, &values, grouping);
-            let values = |source: &ColumnSource| group::operand(&sqlite, &values, grouping, source);
-            if let Some(having) = &grouping.having {
-                groups.and_where(predicate::lower(&sqlite, &mut params, &values, having));
-            }
-            show(&mut groups, node, node.columns.iter().map(|column| values(&column.source).expr).collect());
-            let select = complete(node, groups, limit, &mut params, &values);
-            return (params.render(&select, SqliteQueryBuilder), Vec::new());
-        }
+        rows.filter_and_fold(&mut params, |rows, operands, grouping| {
+            group::fold(&SQLITE, rows, operands, grouping)
+        });
+        let select = rows.select.take();
+        let values = |source: &ColumnSource| rows.operand(source);
         let columns = node.columns.iter().map(|column| values(&column.source).expr).collect();
-        let mut rows = SelectBuilder { select, params, columns, room: JoinRoom::default() };
-        let joins = self.joins(&mut rows, node, &alias);
-        let SelectBuilder { mut select, mut params, columns, .. } = rows;
+        let mut joined = SelectBuilder { select, params, columns, room: JoinRoom::default() };
+        let joins = self.joins(&mut joined, node, &alias);
+        let SelectBuilder { mut select, mut params, columns, .. } = joined;
         show(&mut select, node, columns);
-        let select = complete(node, select, limit, &mut params, &values);
+        // Only the root has a cursor.
+        let after = self.cursor.filter(|_| parent.is_none());
+        let select = complete(node, select, (after, limit), &mut params, &values);
         (params.render(&select, SqliteQueryBuilder), joins)
     }
 
@@ -196,20 +182,20 @@ impl Lowering {
         (parent, parent_alias): (&Node, &str),
         (join, pairs): (&Join, &[ColumnPair]),
     ) -> Statements {
-        let (sqlite, node, alias) = (self.sqlite, &join.node, self.alias());
+        let (node, alias) = (&join.node, self.alias());
         let operand = |alias: &str, column: &str| Expr::col((alias.to_owned(), column.to_owned()));
         let key = |pair: &ColumnPair| operand(parent_alias, &pair.parent);
-        let keys = pairs.iter().map(|pair| sqlite.parent_key(key(pair), join.is_same_type));
-        let mut condition = linked(&sqlite, parent, (&join.link, node), (&alias, JUNCTION), keys);
+        let keys = pairs.iter().map(|pair| SQLITE.parent_key(key(pair), join.is_same_type));
+        let mut condition = linked(&SQLITE, parent, (&join.link, node), (&alias, JUNCTION), keys);
         let values = |source: &ColumnSource| table_operand(&node.native, &alias, source);
         if let Some(filter) = &node.filter {
-            condition = condition.and(predicate::lower(&sqlite, &mut rows.params, &values, filter));
+            condition = condition.and(predicate::lower(&SQLITE, &mut rows.params, &values, filter));
         }
-        rows.select.join_as(JoinType::LeftJoin, sqlite.table(&node.table), alias.clone(), condition);
+        rows.select.join_as(JoinType::LeftJoin, SQLITE.table(&node.table), alias.clone(), condition);
         let offset = rows.columns.len();
         rows.columns.extend(node.columns.iter().map(|column| values(&column.source).expr));
         let compared = pairs.first().map(|pair| operand(&alias, &pair.target));
-        let presence = match known_presence(join, pairs) {
+        let presence = match linked_columns(node, pairs).next() {
             Some(column) => offset + column,
             None => {
                 rows.columns.extend(compared);
@@ -219,12 +205,6 @@ impl Lowering {
         let joins = self.joins(rows, node, &alias);
         Statements { rows: NodeRows::Joined { offset, presence }, joins, total: None }
     }
-}
-
-/// Returns the position of a column of a to-one relation that the link compares. It is never NULL if there is a record.
-fn known_presence(join: &Join, pairs: &[ColumnPair]) -> Option<usize> {
-    let is_compared = |source: &ColumnSource| matches!(source, ColumnSource::Column(name) if pairs.iter().any(|pair| pair.target == *name));
-    join.node.columns.iter().position(|column| is_compared(&column.source))
 }
 
 /// A junction that contains each pair of a parent and a record only once, so that it can be joined to the records.
@@ -253,26 +233,21 @@ impl<'a> UniquePairs<'a> {
     fn join(&self, records: &mut SelectStatement, alias: &str, parent: Option<Expr>) {
         let target = Expr::col((alias.to_owned(), self.target.to_owned()));
         records
-            .join_as(
-                JoinType::InnerJoin,
-                Sqlite::PLAIN.table(self.table),
-                JUNCTION,
-                target.eq(self.column(self.to)),
-            )
+            .join_as(JoinType::InnerJoin, SQLITE.table(self.table), JUNCTION, target.eq(self.column(self.to)))
             .and_where(self.column(self.from).eq(parent.unwrap_or_else(Expr::null)));
     }
 }
 
 /// Returns the statement that counts all rows of a root.
-fn total(sqlite: Sqlite, node: &Node) -> Statement<Param> {
-    let mut params = Params::new(None);
-    let mut rows = all_rows(&sqlite, &mut params, node, "t".to_owned());
+fn total(node: &Node) -> Statement<Param> {
+    let mut params = Params::new(&[], None);
+    let mut rows = all_rows(&SQLITE, &mut params, node, "t".to_owned());
     params.render(rows.expr(count_rows()), SqliteQueryBuilder)
 }
 
 /// Returns the limit of the rows of a node.
-fn limit(params: &mut Params<Param>, node: &Node, join: Option<&Join>, point: bool) -> Option<u64> {
-    if point || join.is_some_and(|join| join.form == JoinForm::Record) {
+fn limit(params: &mut Params<'_, Param>, node: &Node, join: Option<&Join>, point: bool) -> Option<u64> {
+    if point || join.is_some_and(|join| join.nesting == Nesting::Record) {
         // A single row needs no limit. With an order, however, SQLite would sort all rows to find it.
         return (!node.order.is_empty()).then_some(1);
     }
@@ -306,8 +281,8 @@ fn sort_name(column: usize) -> String {
 fn complete(
     node: &Node,
     mut select: SelectStatement,
-    limit: Option<u64>,
-    params: &mut Params<Param>,
+    (after, limit): (Option<&[Value]>, Option<u64>),
+    params: &mut Params<'_, Param>,
     columns: &Operands<'_, Sqlite>,
 ) -> SelectStatement {
     let sorted = |source: &ColumnSource| {
@@ -319,28 +294,44 @@ fn complete(
     };
     let ordered = |mut select: SelectStatement| {
         order_by(&mut select, sort_terms::<Sqlite>(&sorted, &node.order));
-        for (term, order) in keyset::tie_breaks(&sorted, &node.order) {
-            select.order_by_expr(term, order);
-        }
         if let Some(limit) = limit {
             select.limit(limit);
         }
         select
     };
-    if let Some(nulls) = node.page.as_ref().and_then(|page| page.cursor_nulls.as_deref()) {
+    if let Some(values) = after {
         // Groups have no index that two parts could use.
         if node.grouping.is_none()
             && let Some(limit) = limit
-            && let Some(parts) = keyset::parts(params, columns, &node.order, nulls)
+            && let Some(parts) = split_at_nulls(params, columns, &node.order, values)
         {
             return one_after_the_other(
                 parts.map(|part| ordered(select.clone().and_where(part).take())),
                 limit,
             );
         }
-        select.and_where(keyset::after(params, columns, &node.order, nulls));
+        select.and_where(keyset::after(&SQLITE, params, columns, &node.order, values));
     }
     ordered(select)
+}
+
+/// Returns the conditions on the rows after a cursor in two parts, rows with a value and then rows with NULL; `None` unless NULLs
+/// follow the values of the first key. A scan of an index can start where either part begins. With one condition for both
+/// parts, it would start at the first row for every page.
+fn split_at_nulls(
+    params: &mut Params<'_, Param>,
+    columns: &Operands<'_, Sqlite>,
+    order: &[SortKey],
+    values: &[Value],
+) -> Option<[Expr; 2]> {
+    let key = order.first()?;
+    if !key.nullable || key.nulls != Nulls::Last || values.first()? == &Value::Null {
+        return None;
+    }
+    let mut with_value = order.to_vec();
+    with_value.iter_mut().take(1).for_each(|key| key.nullable = false);
+    let with_value = keyset::after(&SQLITE, params, columns, &with_value, values);
+    Some([with_value, columns(&key.source).expr.is_null()])
 }
 
 /// Returns the rows of the first part and then those of the second, up to the limit. SQLite runs the second part only

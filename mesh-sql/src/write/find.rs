@@ -2,22 +2,21 @@
 
 use sea_query::LockType;
 
-use super::{Parent, Statement, Steps};
-use crate::dialect::Dialect;
-use crate::param::Param;
+use super::{Parent, Statement, WriteSteps};
+use crate::dialect::{Dialect, ParamOf};
 use mesh_plan::Key;
 use mesh_plan::Mutation;
-use mesh_plan::mutation::{Action, LinkKey, Subject};
+use mesh_plan::mutation::{Action, GuardedEntity, LinkLocation};
 
 /// Returns the statement that finds a record if it may be written. With `locks`, it keeps other transactions from writing the
-/// record.
-pub(crate) fn find<D: Dialect>(
-    subject: &Subject,
+/// record, for which a database may require the privilege to update it.
+pub fn find<D: Dialect>(
+    subject: &GuardedEntity,
     id: &Key,
     locks: bool,
-    dialect: D,
-) -> Statement<Param<D::Class>> {
-    let mut steps = Steps::new(dialect);
+    dialect: &D,
+) -> Statement<ParamOf<D>> {
+    let mut steps = WriteSteps::new(dialect);
     let mut select = steps.select_writable_record(subject, id);
     if locks {
         select.lock(LockType::Update);
@@ -27,16 +26,13 @@ pub(crate) fn find<D: Dialect>(
 
 /// Returns the statement that finds the record or the pair of a junction that a write changes or deletes; `None` if it does
 /// neither.
-pub(crate) fn find_written<D: Dialect>(
-    mutation: &Mutation,
-    dialect: D,
-) -> Option<Statement<Param<D::Class>>> {
-    let mut steps = Steps::new(dialect);
+pub fn find_written<D: Dialect>(mutation: &Mutation, dialect: &D) -> Option<Statement<ParamOf<D>>> {
+    let mut steps = WriteSteps::new(dialect);
     let subject = mutation.subject();
     let (written, id) = match mutation.action() {
         Action::Update { id, .. } | Action::Delete { id } => (subject, id),
         Action::Connect { id, other, .. } | Action::Disconnect { id, other }
-            if matches!(other.key, LinkKey::InSubject(_)) =>
+            if matches!(other.link, LinkLocation::InParent(_)) =>
         {
             (subject, id)
         }

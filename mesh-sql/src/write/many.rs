@@ -3,25 +3,48 @@
 use sea_query::{Cond, Expr, Query};
 
 use super::select::id_parts;
-use super::{Action, Mutation, PARENT, Statement, Steps, column};
-use crate::dialect::Dialect;
-use crate::param::Param;
+use super::{Action, Mutation, PARENT, Statement, WriteSteps, column};
+use crate::dialect::{Dialect, ParamOf};
 use mesh_plan::Key;
 use mesh_plan::Node;
-use mesh_plan::mutation::{Assignment, Subject};
+use mesh_plan::mutation::{Assignment, GuardedEntity};
 
-/// Returns how many of the leading creations are alike: they set the same columns of one table, and their order does not
-/// matter. The result is limited to the number of creations that fit a statement with `params_max` parameters.
-pub(crate) fn count_alike(mutations: &[Mutation], params_max: usize) -> usize {
-    let Some(first) = mutations.first() else { return 0 };
-    let Some(columns) = plain_columns(first) else { return 0 };
-    let columns: Vec<&str> = columns.collect();
+/// Lowers the leading creations that are alike to one statement that returns their ids in the same order: they set the same
+/// columns of one table, and their order does not matter. Returns the statement and the number of these creations; `None` if the
+/// first two are not alike.
+///
+/// Databases insert the rows of `VALUES` one after the other, and return them in this order.
+pub fn create_many<D: Dialect>(
+    mutations: &[Mutation],
+    dialect: &D,
+) -> Option<(Statement<ParamOf<D>>, usize)> {
+    let first = mutations.first()?;
+    let columns: Vec<&str> = plain_columns(first)?.collect();
     let is_alike = |mutation: &&Mutation| {
         mutation.subject().table() == first.subject().table()
             && plain_columns(mutation).is_some_and(|other| other.eq(columns.iter().copied()))
     };
-    let count_max = params_max.checked_div(columns.len()).unwrap_or(0);
-    mutations.iter().take(count_max).take_while(is_alike).count()
+    let fitting =
+        D::CREATED_PARAMS_MAX.checked_div(columns.len())?.min(D::CREATED_ROWS_MAX.unwrap_or(usize::MAX));
+    let mut count = mutations.iter().take(fitting).take_while(is_alike).count();
+    if D::CREATED_ROWS_MAX.is_some() {
+        count = 1 << count.checked_ilog2()?;
+    }
+    let alike = mutations.get(..count).filter(|alike| alike.len() > 1)?;
+    let mut steps = WriteSteps::new(dialect);
+    let mut insert = Query::insert();
+    insert.into_table(dialect.table(first.subject().table())).columns(columns.into_iter().map(str::to_owned));
+    for mutation in alike {
+        let cells = steps.cells(first.subject(), mutation.action().values());
+        // There are as many cells as columns.
+        insert.values(cells.into_iter().map(|(_, cell)| cell)).ok()?;
+    }
+    insert.returning(steps.id_of(first.subject()));
+    let mut statement = steps.params.render(&insert, dialect.builder());
+    let ids = steps.shown_ids(first.subject(), Expr::col);
+    statement.sql.extend(dialect.returning(ids));
+    dialect.complete_write(&mut statement.sql, first);
+    Some((statement, count))
 }
 
 /// Returns the columns that a creation sets; `None` if its success may depend on another creation.
@@ -42,7 +65,7 @@ fn plain_columns(mutation: &Mutation) -> Option<impl Iterator<Item = &str>> {
 
 /// Returns whether a new record may refer to another record of its table. In a shared statement, it could refer to a record
 /// that is created after it, because foreign keys are checked at the end of a statement.
-fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
+fn refers_to_own_table(subject: &GuardedEntity, values: &[Assignment]) -> bool {
     let sets = |column: &str| values.iter().any(|value| value.column.eq_ignore_ascii_case(column));
     let mut keys = subject.entity().foreign_keys.iter();
     keys.any(|key| {
@@ -51,35 +74,15 @@ fn refers_to_own_table(subject: &Subject, values: &[Assignment]) -> bool {
     })
 }
 
-/// Returns the statement that creates the records of creations that are alike ([`count_alike`]), and returns their ids in the
-/// same order.
-pub(crate) fn create<D: Dialect>(mutations: &[Mutation], dialect: D) -> Option<Statement<Param<D::Class>>> {
-    let first = mutations.first()?;
-    let mut steps = Steps::new(dialect);
-    let mut insert = Query::insert();
-    insert.into_table(steps.dialect.table(first.subject().table()));
-    insert.columns(plain_columns(first)?.map(str::to_owned));
-    for mutation in mutations {
-        let cells = steps.cells(first.subject(), mutation.action().values());
-        // There are as many cells as columns.
-        insert.values(cells.into_iter().map(|(_, cell)| cell)).ok()?;
-    }
-    insert.returning(steps.id_of(first.subject()));
-    let mut statement = steps.params.render(&insert, steps.dialect.builder());
-    let ids = steps.shown_ids(first.subject(), Expr::col);
-    statement.sql.extend(steps.dialect.returning(ids));
-    Some(statement)
-}
-
 /// Returns the statement that finds those of the new records with these `ids` that policies permit; `None` if all are
 /// permitted.
-pub(crate) fn permitted<D: Dialect>(
-    subject: &Subject,
+pub fn permitted<D: Dialect>(
+    subject: &GuardedEntity,
     ids: &[Key],
-    dialect: D,
-) -> Option<Statement<Param<D::Class>>> {
+    dialect: &D,
+) -> Option<Statement<ParamOf<D>>> {
     let check = subject.checked()?;
-    let mut steps = Steps::new(dialect);
+    let mut steps = WriteSteps::new(dialect);
     let mut select = steps.select(subject, Some(check), None);
     let mut is_one = Cond::any();
     for id in ids {

@@ -80,8 +80,8 @@ impl Write {
     }
 }
 
-/// Returns the statements for the writes that the schema permits.
-pub(crate) fn probes<D: Dialect>(schema: &Schema, dialect: D) -> Vec<WriteProbe> {
+/// Returns statements that show which of the writes that the schema permits the database would refuse.
+pub fn write_probes<D: Dialect>(schema: &Schema, dialect: &D) -> Vec<WriteProbe> {
     let mut probes = Vec::new();
     for (_, entity) in schema.entities().filter(|(_, entity)| !entity.id.is_empty()) {
         for (write, action) in
@@ -93,7 +93,7 @@ pub(crate) fn probes<D: Dialect>(schema: &Schema, dialect: D) -> Vec<WriteProbe>
             if !is_permitted {
                 continue;
             }
-            let sql = |fields: &[&Field]| write.statement(&dialect, entity, fields);
+            let sql = |fields: &[&Field]| write.statement(dialect, entity, fields);
             let singles = if fields.len() > 1 { fields.as_slice() } else { &[] };
             probes.push(WriteProbe {
                 sql: sql(&fields),

@@ -1,10 +1,10 @@
 //! Checks that are repeated at the end of a write. A concurrent transaction may have changed their results while a statement
 //! waited for it.
 
-use super::{Action, EmptyResult, LinkKey, Mutation, Steps};
+use super::{Action, EmptyResult, LinkLocation, Mutation, WriteSteps};
 use crate::dialect::Dialect;
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Repeats the checks of the records that the write needs but does not lock.
     pub(super) fn recheck(&mut self, mutation: &Mutation) {
         let checked = self.list.len();
@@ -19,16 +19,16 @@ impl<D: Dialect> Steps<D> {
         if let Some(id) = mutation.action().id()
             && mutation.subject().guarded().is_some()
             && !matches!(
-                (mutation.action(), &other.key),
-                (Action::Connect { .. } | Action::Disconnect { .. }, LinkKey::InSubject(_))
+                (mutation.action(), &other.link),
+                (Action::Connect { .. } | Action::Disconnect { .. }, LinkLocation::InParent(_))
             )
         {
             self.find(mutation.subject(), id, EmptyResult::Subject);
         }
         let is_written = matches!(
-            (mutation.action(), &other.key),
-            (Action::Connect { .. }, LinkKey::InRelated(_))
-                | (Action::Remove { .. }, LinkKey::InRelated(_) | LinkKey::InSubject(_))
+            (mutation.action(), &other.link),
+            (Action::Connect { .. }, LinkLocation::InRelated(_))
+                | (Action::Remove { .. }, LinkLocation::InRelated(_) | LinkLocation::InParent(_))
         );
         if let Some(id) = mutation.action().other_id()
             && other.subject.guarded().is_some()

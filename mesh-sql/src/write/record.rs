@@ -2,14 +2,14 @@
 
 use sea_query::{Expr, Query, UpdateStatement};
 
-use super::{EmptyResult, Steps};
+use super::{EmptyResult, WriteSteps};
 use crate::dialect::{Dialect, IdPart};
 use mesh_plan::Key;
-use mesh_plan::mutation::{Assignment, Subject};
+use mesh_plan::mutation::{Assignment, GuardedEntity};
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Adds an update of one record.
-    pub(super) fn update(&mut self, subject: &Subject, id: &Key, values: &[Assignment]) {
+    pub(super) fn update(&mut self, subject: &GuardedEntity, id: &Key, values: &[Assignment]) {
         if values.is_empty() {
             self.find(subject, id, EmptyResult::Subject);
             self.list.iter_mut().last().into_iter().for_each(|step| step.returns_id = true);
@@ -36,7 +36,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the columns that an update sets.
-    fn updated_cells(&mut self, subject: &Subject, values: &[Assignment]) -> Vec<(String, Expr)> {
+    fn updated_cells(&mut self, subject: &GuardedEntity, values: &[Assignment]) -> Vec<(String, Expr)> {
         let cells = self.cells(subject, values);
         let updated = |(name, value): (String, Expr)| {
             let native = subject.entity().native.get(&name);
@@ -49,7 +49,7 @@ impl<D: Dialect> Steps<D> {
     /// Adds an update of one record that returns its id.
     pub(super) fn set(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         id: &Key,
         cells: Vec<(String, Expr)>,
         if_none: EmptyResult,
@@ -60,7 +60,12 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns an update of one record, without `RETURNING`.
-    fn update_of(&mut self, subject: &Subject, id: &Key, cells: Vec<(String, Expr)>) -> UpdateStatement {
+    fn update_of(
+        &mut self,
+        subject: &GuardedEntity,
+        id: &Key,
+        cells: Vec<(String, Expr)>,
+    ) -> UpdateStatement {
         let is_record = self.is_record(subject, id);
         let table = self.dialect.table(subject.table());
         Query::update().table(table).values(cells).and_where(is_record).take()
@@ -69,7 +74,7 @@ impl<D: Dialect> Steps<D> {
     /// Adds the deletion of one record if it fulfills the conditions.
     pub(super) fn delete(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         id: &Key,
         conditions: Vec<Expr>,
         if_none: EmptyResult,

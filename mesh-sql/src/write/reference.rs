@@ -3,10 +3,9 @@
 use mesh_schema::KeyReference;
 use sea_query::{Expr, ExprTrait as _, Query};
 
-use super::super::dialect::{Dialect, IdPart};
-use super::super::statement::Statement;
-use super::{Action, LinkKey, Mutation, Steps, Subject, TARGET};
-use crate::param::Param;
+use super::{Action, GuardedEntity, LinkLocation, Mutation, OTHER, WriteSteps};
+use crate::dialect::{Dialect, IdPart, ParamOf};
+use crate::statement::Statement;
 use mesh_plan::Value;
 use mesh_plan::plan::CompareOp;
 
@@ -21,23 +20,20 @@ pub struct SetReference<P> {
 
 /// Returns the foreign keys of which the write sets a column, and none to NULL. A record that a key refers to is searched for
 /// with the values of its other columns before the write.
-pub(crate) fn references<D: Dialect + Clone>(
-    mutation: &Mutation,
-    dialect: &D,
-) -> Vec<SetReference<Param<D::Class>>> {
+pub fn references<D: Dialect>(mutation: &Mutation, dialect: &D) -> Vec<SetReference<ParamOf<D>>> {
     let action = mutation.action();
     let Some(subject) = action.assigned(mutation.subject()) else { return Vec::new() };
     let keys = subject.entity().foreign_keys.iter();
     keys.filter_map(|key| reference(mutation, subject, key, dialect)).collect()
 }
 
-fn reference<D: Dialect + Clone>(
+fn reference<D: Dialect>(
     mutation: &Mutation,
-    subject: &Subject,
+    subject: &GuardedEntity,
     key: &KeyReference,
     dialect: &D,
-) -> Option<SetReference<Param<D::Class>>> {
-    let mut steps = Steps::new(dialect.clone());
+) -> Option<SetReference<ParamOf<D>>> {
+    let mut steps = WriteSteps::new(dialect);
     let mut target = Query::select();
     target.expr(Expr::Constant(1.into())).from(dialect.table(&key.table));
     // A key with NULL refers to nothing.
@@ -71,16 +67,16 @@ fn reference<D: Dialect + Clone>(
     Some(SetReference { fields, statement: steps.params.render(&select, dialect.builder()) })
 }
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Returns the value of a column that a write does not set; `None` if it is unknown.
     fn unset_value(&mut self, mutation: &Mutation, column: &str) -> Option<Expr> {
         let subject = mutation.subject();
         match mutation.action() {
-            Action::Update { id, .. } => Some(self.cell(subject, id, TARGET, column)),
+            Action::Update { id, .. } => Some(self.cell(subject, id, OTHER, column)),
             Action::CreateChild { id, other, .. } => {
-                let LinkKey::InRelated(key) = &other.key else { return None };
+                let LinkLocation::InRelated(key) = &other.link else { return None };
                 let pair = key.all().find(|pair| pair.target.eq_ignore_ascii_case(column))?;
-                Some(self.cell(subject, id, TARGET, &pair.parent))
+                Some(self.cell(subject, id, OTHER, &pair.parent))
             }
             _ => None,
         }

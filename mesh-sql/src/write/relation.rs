@@ -4,24 +4,24 @@ use mesh_schema::ColumnPair;
 use sea_query::{Expr, ExprTrait as _, InsertStatement, Query, SelectStatement};
 
 use super::select::id_parts;
-use super::{EmptyResult, PARENT, Parent, Steps, TARGET, column};
+use super::{EmptyResult, OTHER, PARENT, Parent, WriteSteps, column};
 use crate::dialect::{Dialect, IdPart};
 use crate::links::{JUNCTION, table_operand};
 use mesh_plan::Key;
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::{KeyColumns, LinkKey, Subject};
+use mesh_plan::mutation::{GuardedEntity, LinkColumns, LinkLocation};
 use mesh_plan::plan::{ColumnSource, CompareOp};
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Returns a select, still without columns, from both records.
     fn select_both(&mut self, parent: &Parent<'_>, to: &Key) -> SelectStatement {
         let (subject, other) = (parent.subject, &parent.other.subject);
         let mut select = Query::select();
         select
             .from_as(self.dialect.table(subject.table()), PARENT)
-            .from_as(self.dialect.table(other.table()), TARGET)
+            .from_as(self.dialect.table(other.table()), OTHER)
             .and_where(self.is_id(subject, |name| column(PARENT, name), id_parts(parent.id)))
-            .and_where(self.is_id(other, |name| column(TARGET, name), id_parts(to)));
+            .and_where(self.is_id(other, |name| column(OTHER, name), id_parts(to)));
         select
     }
 
@@ -29,10 +29,12 @@ impl<D: Dialect> Steps<D> {
     /// the junction has a rule against duplicates. Another rule of the junction may have prevented the insertion, so a second
     /// statement checks that the pair exists.
     pub(super) fn link(&mut self, ends: &Parent<'_>, id: &Key) {
-        let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
+        let LinkLocation::Junction { table: junction, from, to, parent, target } = &ends.other.link else {
+            return;
+        };
         let Some(pair) = self.select_pair(ends) else { return };
         let mut source = self.select_both(ends, id);
-        source.expr(column(PARENT, parent)).expr(column(TARGET, target));
+        source.expr(column(PARENT, parent)).expr(column(OTHER, target));
         source.and_where(Expr::exists(pair.clone()).not());
         let mut insert = InsertStatement::new();
         insert.into_table(self.dialect.table(junction)).columns([from.clone(), to.clone()]);
@@ -49,7 +51,7 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns a select of the pair of a junction for the records of [`Self::select_both`]; `None` without a junction.
     fn select_pair(&self, ends: &Parent<'_>) -> Option<SelectStatement> {
-        let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else {
+        let LinkLocation::Junction { table: junction, from, to, parent, target } = &ends.other.link else {
             return None;
         };
         let (subject, other) = (ends.subject, &ends.other.subject);
@@ -58,7 +60,7 @@ impl<D: Dialect> Steps<D> {
         pair.expr(column(JUNCTION, from))
             .from_as(self.dialect.table(junction), JUNCTION)
             .and_where(self.compare(subject, parent, from_cell, CompareOp::Eq, column(PARENT, parent)))
-            .and_where(self.compare(other, target, to_cell, CompareOp::Eq, column(TARGET, target)));
+            .and_where(self.compare(other, target, to_cell, CompareOp::Eq, column(OTHER, target)));
         Some(pair)
     }
 
@@ -66,19 +68,19 @@ impl<D: Dialect> Steps<D> {
     pub(super) fn select_linked(&mut self, ends: &Parent<'_>, to: &Key) -> SelectStatement {
         let mut select = self.select_both(ends, to);
         select.exprs(ends.subject.id_columns().map(|name| column(PARENT, name)));
-        match &ends.other.key {
-            LinkKey::InRelated(key) | LinkKey::InSubject(key) => {
+        match &ends.other.link {
+            LinkLocation::InRelated(key) | LinkLocation::InParent(key) => {
                 for pair in key.all() {
                     select.and_where(self.linked(ends, pair));
                 }
             }
-            LinkKey::Junction { .. } => {
+            LinkLocation::Junction { .. } => {
                 if let Some(pair) = self.select_pair(ends) {
                     select.and_where(Expr::exists(pair));
                 }
             }
         }
-        if let Some(guard) = self.guard(&ends.other.subject, TARGET) {
+        if let Some(guard) = self.guard(&ends.other.subject, OTHER) {
             select.and_where(guard);
         }
         select
@@ -88,8 +90,8 @@ impl<D: Dialect> Steps<D> {
         let (subject, other) = (parent.subject, &parent.other.subject);
         self.find(subject, parent.id, EmptyResult::Subject);
         self.find(other, to, EmptyResult::Other);
-        match &parent.other.key {
-            LinkKey::InSubject(key) => {
+        match &parent.other.link {
+            LinkLocation::InParent(key) => {
                 self.check_linkable(parent, to, key);
                 let cells = self.cells_of_subject(other, to, key);
                 self.set(subject, parent.id, cells, EmptyResult::Subject);
@@ -100,7 +102,7 @@ impl<D: Dialect> Steps<D> {
                     self.select_id(subject, subject.checked(), id, EmptyResult::Guard);
                 }
             }
-            LinkKey::InRelated(key) => {
+            LinkLocation::InRelated(key) => {
                 self.check_linkable(parent, to, key);
                 self.clear_links(parent, key, Some(to));
                 let cells = self.cells_of_other(parent, key);
@@ -115,7 +117,7 @@ impl<D: Dialect> Steps<D> {
                     self.select_id(other, other.checked(), id_parts(to), EmptyResult::Guard);
                 }
             }
-            LinkKey::Junction { .. } => {
+            LinkLocation::Junction { .. } => {
                 self.unlink(parent, Some((CompareOp::Ne, to)), None);
                 self.link(parent, to);
             }
@@ -123,19 +125,24 @@ impl<D: Dialect> Steps<D> {
     }
 
     /// Returns the columns of the other record that store a link, with their values from the record of the path.
-    fn cells_of_other(&mut self, parent: &Parent<'_>, key: &KeyColumns) -> Vec<(String, Expr)> {
+    fn cells_of_other(&mut self, parent: &Parent<'_>, key: &LinkColumns) -> Vec<(String, Expr)> {
         let cells = key.set.iter();
         cells.map(|pair| (pair.target.clone(), self.parent_value(parent, &pair.parent))).collect()
     }
 
     /// Returns the columns of the record of the path that store a link, with their values from the other record.
-    fn cells_of_subject(&mut self, other: &Subject, to: &Key, key: &KeyColumns) -> Vec<(String, Expr)> {
+    fn cells_of_subject(
+        &mut self,
+        other: &GuardedEntity,
+        to: &Key,
+        key: &LinkColumns,
+    ) -> Vec<(String, Expr)> {
         let cells = key.set.iter();
-        cells.map(|pair| (pair.parent.clone(), self.cell(other, to, TARGET, &pair.target))).collect()
+        cells.map(|pair| (pair.parent.clone(), self.cell(other, to, OTHER, &pair.target))).collect()
     }
 
     /// Adds a check that both records have equal values in the columns that the link compares but does not set.
-    fn check_linkable(&mut self, parent: &Parent<'_>, to: &Key, key: &KeyColumns) {
+    fn check_linkable(&mut self, parent: &Parent<'_>, to: &Key, key: &LinkColumns) {
         let equal = |pair: &ColumnPair| self.linked(parent, pair);
         if let Some(same) = key.same.iter().map(equal).reduce(Expr::and) {
             let mut select = self.select_both(parent, to);
@@ -146,16 +153,16 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns the condition that both records have equal values in a pair of columns.
     fn linked(&self, parent: &Parent<'_>, pair: &ColumnPair) -> Expr {
-        let operand = |subject: &Subject, alias, name: &str| {
+        let operand = |subject: &GuardedEntity, alias, name: &str| {
             let source = ColumnSource::Column(name.to_owned());
             table_operand(&subject.entity().native, alias, &source)
         };
-        let target = operand(&parent.other.subject, TARGET, &pair.target);
+        let target = operand(&parent.other.subject, OTHER, &pair.target);
         self.dialect.equal(target, operand(parent.subject, PARENT, &pair.parent))
     }
 
     /// Removes the links that are stored in other records, except the link in the record `except`.
-    fn clear_links(&mut self, parent: &Parent<'_>, key: &KeyColumns, except: Option<&Key>) {
+    fn clear_links(&mut self, parent: &Parent<'_>, key: &LinkColumns, except: Option<&Key>) {
         let other = &parent.other.subject;
         let mut update = Query::update();
         update.table(self.dialect.table(other.table()));
@@ -177,16 +184,16 @@ impl<D: Dialect> Steps<D> {
 
     /// Adds a check that no link remains. A link that may not be removed, or that a trigger keeps, prevents that the parent has
     /// another.
-    fn check_unlinked(&mut self, parent: &Parent<'_>, key: &KeyColumns, except: Option<&Key>) {
+    fn check_unlinked(&mut self, parent: &Parent<'_>, key: &LinkColumns, except: Option<&Key>) {
         let other = &parent.other.subject;
         let mut linked = Query::select();
-        linked.exprs(other.id_columns().map(|name| column(TARGET, name)));
-        linked.from_as(self.dialect.table(other.table()), TARGET);
+        linked.exprs(other.id_columns().map(|name| column(OTHER, name)));
+        linked.from_as(self.dialect.table(other.table()), OTHER);
         for pair in key.all() {
             linked.and_where(self.linked(parent, pair));
         }
         if let Some(except) = except {
-            linked.and_where(self.is_other_id(other, |name| column(TARGET, name), except));
+            linked.and_where(self.is_other_id(other, |name| column(OTHER, name), except));
         }
         let mut free = self.select_writable_record(parent.subject, parent.id);
         free.and_where(Expr::exists(linked).not());
@@ -195,7 +202,7 @@ impl<D: Dialect> Steps<D> {
     }
 
     pub(super) fn disconnect(&mut self, parent: &Parent<'_>) {
-        if let LinkKey::InSubject(key) = &parent.other.key {
+        if let LinkLocation::InParent(key) = &parent.other.link {
             let cells = key.set.iter().map(|pair| (pair.parent.clone(), Expr::null())).collect();
             self.set(parent.subject, parent.id, cells, EmptyResult::Subject);
             if parent.subject.checked().is_some() {
@@ -205,17 +212,17 @@ impl<D: Dialect> Steps<D> {
             return;
         }
         self.find(parent.subject, parent.id, EmptyResult::Subject);
-        match &parent.other.key {
-            LinkKey::InRelated(key) => self.clear_links(parent, key, None),
-            LinkKey::InSubject(_) | LinkKey::Junction { .. } => self.unlink(parent, None, None),
+        match &parent.other.link {
+            LinkLocation::InRelated(key) => self.clear_links(parent, key, None),
+            LinkLocation::InParent(_) | LinkLocation::Junction { .. } => self.unlink(parent, None, None),
         }
     }
 
     pub(super) fn remove(&mut self, parent: &Parent<'_>, to: &Key) {
         let other = &parent.other.subject;
         self.find(parent.subject, parent.id, EmptyResult::Subject);
-        match &parent.other.key {
-            LinkKey::InRelated(key) | LinkKey::InSubject(key) => {
+        match &parent.other.link {
+            LinkLocation::InRelated(key) | LinkLocation::InParent(key) => {
                 let linked = key.all();
                 let linked = linked
                     .map(|pair| {
@@ -226,7 +233,7 @@ impl<D: Dialect> Steps<D> {
                     .collect();
                 self.delete(other, to, linked, EmptyResult::Other);
             }
-            LinkKey::Junction { .. } => {
+            LinkLocation::Junction { .. } => {
                 self.find(other, to, EmptyResult::Other);
                 self.unlink(parent, Some((CompareOp::Eq, to)), Some(EmptyResult::Other));
             }
@@ -236,7 +243,9 @@ impl<D: Dialect> Steps<D> {
     /// Removes the parent's pairs from the junction: all of them, or those whose other key compares as given with the key of
     /// another record.
     fn unlink(&mut self, ends: &Parent<'_>, pair: Option<(CompareOp, &Key)>, if_none: Option<EmptyResult>) {
-        let LinkKey::Junction { table: junction, from, to, parent, target } = &ends.other.key else { return };
+        let LinkLocation::Junction { table: junction, from, to, parent, target } = &ends.other.link else {
+            return;
+        };
         let mut delete = Query::delete();
         let key = self.parent_value(ends, parent);
         let (from_cell, to_cell) = (Expr::col(from.clone()), Expr::col(to.clone()));
@@ -244,7 +253,7 @@ impl<D: Dialect> Steps<D> {
         delete.from_table(self.dialect.table(junction)).and_where(is_from);
         if let Some((op, id)) = pair {
             let other = &ends.other.subject;
-            let key = self.cell(other, id, TARGET, target);
+            let key = self.cell(other, id, OTHER, target);
             delete.and_where(self.compare(other, target, to_cell, op, key));
         }
         delete.returning(Query::returning().expr(Expr::Constant(1.into())));
@@ -253,7 +262,7 @@ impl<D: Dialect> Steps<D> {
 }
 
 /// Returns the parts of the id of a record after an update has set columns to values of another record.
-fn with_cells<'k>(subject: &Subject, id: &'k Key, cells: &[(String, Expr)]) -> Vec<IdPart<'k>> {
+fn with_cells<'k>(subject: &GuardedEntity, id: &'k Key, cells: &[(String, Expr)]) -> Vec<IdPart<'k>> {
     let parts = subject.id_columns().zip(id.iter());
     let with_cells = parts.map(|(name, part)| {
         let cell = cells.iter().find(|(column, _)| column == name);

@@ -2,30 +2,30 @@
 
 use sea_query::{Expr, ExprTrait as _, Query, SelectStatement};
 
-use super::{PARENT, Parent, Steps, column};
+use super::{PARENT, Parent, WriteSteps, column};
 use crate::dialect::{Dialect, IdPart};
 use crate::predicate;
 use crate::related::RowOperands;
 use mesh_plan::Key;
 use mesh_plan::Node;
-use mesh_plan::mutation::Subject;
+use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::plan::{ColumnSource, CompareOp};
 
-impl<D: Dialect> Steps<D> {
+impl<D: Dialect> WriteSteps<'_, D> {
     /// Returns a select of the record with that id, if it may be written.
-    pub(super) fn select_writable_record(&mut self, subject: &Subject, id: &Key) -> SelectStatement {
+    pub(super) fn select_writable_record(&mut self, subject: &GuardedEntity, id: &Key) -> SelectStatement {
         self.select(subject, subject.guarded(), Some(id_parts(id)))
     }
 
     /// Returns a select of the ids of all records that may be written. Without an id, it selects a constant.
-    pub(super) fn select_writable(&mut self, subject: &Subject) -> SelectStatement {
+    pub(super) fn select_writable(&mut self, subject: &GuardedEntity) -> SelectStatement {
         self.select(subject, subject.guarded(), None)
     }
 
     /// Returns a select of ids. `records` limits it to the records of a node, and `id` to one record.
     pub(super) fn select(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         records: Option<&Node>,
         id: Option<Vec<IdPart<'_>>>,
     ) -> SelectStatement {
@@ -47,7 +47,7 @@ impl<D: Dialect> Steps<D> {
 
     /// Returns the condition that a row is the record with that id and may be written, for statements that give the table no
     /// alias.
-    pub(super) fn is_record(&mut self, subject: &Subject, id: &Key) -> Expr {
+    pub(super) fn is_record(&mut self, subject: &GuardedEntity, id: &Key) -> Expr {
         let has_id = self.is_id(subject, |name| Expr::col(name.to_owned()), id_parts(id));
         match self.guard(subject, &subject.table().name) {
             Some(guard) => has_id.and(guard),
@@ -58,7 +58,7 @@ impl<D: Dialect> Steps<D> {
     /// Compares the id of a record with the parts of an id. `column` returns the expression for a column of the record.
     pub(super) fn is_id(
         &mut self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         column: impl Fn(&str) -> Expr,
         id: Vec<IdPart<'_>>,
     ) -> Expr {
@@ -70,8 +70,13 @@ impl<D: Dialect> Steps<D> {
         equal.reduce(Expr::and).unwrap_or_else(|| Expr::Constant(false.into()))
     }
 
-    /// Compares the id of a record for inequality, as [`Steps::is_id`] does for equality.
-    pub(super) fn is_other_id(&mut self, subject: &Subject, column: impl Fn(&str) -> Expr, id: &Key) -> Expr {
+    /// Compares the id of a record for inequality, as [`WriteSteps::is_id`] does for equality.
+    pub(super) fn is_other_id(
+        &mut self,
+        subject: &GuardedEntity,
+        column: impl Fn(&str) -> Expr,
+        id: &Key,
+    ) -> Expr {
         match (subject.id_columns().next(), &**id) {
             (Some(name), [part]) => {
                 let (part, native) = (IdPart::Value(part), subject.entity().native.get(name));
@@ -84,7 +89,7 @@ impl<D: Dialect> Steps<D> {
     /// Compares `left`, which has the type of a column, with `right`.
     pub(super) fn compare(
         &self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         column: &str,
         left: Expr,
         op: CompareOp,
@@ -96,19 +101,25 @@ impl<D: Dialect> Steps<D> {
     /// Returns the condition of policies on the rows of a table with that alias. A statement that changes rows applies the
     /// condition directly to them, not in a subquery: after waiting for a concurrent transaction, PostgreSQL evaluates
     /// conditions on the row again, but not subqueries.
-    pub(super) fn guard(&mut self, subject: &Subject, alias: &str) -> Option<Expr> {
+    pub(super) fn guard(&mut self, subject: &GuardedEntity, alias: &str) -> Option<Expr> {
         self.condition(subject.guarded()?, alias)
     }
 
     /// Returns the condition on the records of a node.
     pub(super) fn condition(&mut self, node: &Node, alias: &str) -> Option<Expr> {
-        let operands = RowOperands::for_write(&self.dialect, &mut self.params, node, alias.to_owned());
+        let operands = RowOperands::for_write(self.dialect, &mut self.params, node, alias.to_owned());
         let operands = |source: &ColumnSource| operands.get(source);
-        Some(predicate::lower(&self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
+        Some(predicate::lower(self.dialect, &mut self.params, &operands, node.filter.as_ref()?))
     }
 
     /// Returns a subquery for a column of one record.
-    pub(super) fn cell(&mut self, subject: &Subject, id: &Key, alias: &'static str, name: &str) -> Expr {
+    pub(super) fn cell(
+        &mut self,
+        subject: &GuardedEntity,
+        id: &Key,
+        alias: &'static str,
+        name: &str,
+    ) -> Expr {
         let is_record = self.is_id(subject, |name| column(alias, name), id_parts(id));
         let mut select = Query::select();
         select

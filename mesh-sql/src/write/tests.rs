@@ -2,12 +2,13 @@
 
 use expect_test::{Expect, expect};
 
-use crate::postgres::{self, Features};
-use crate::sqlite;
+use super::write_steps;
+use crate::postgres::{self, Postgres};
+use crate::sqlite::{self, Sqlite};
 use mesh_plan::{
     Context, Fields, Key, Mesh, Mutation, RecordId, WriteError, WriteRequest, WriteTarget, Written,
 };
-use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument, Writable};
+use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument};
 
 fn blog() -> Mesh {
     async fn no_mutator(_: Mutation, _: Context) -> Result<Written, WriteError> {
@@ -15,21 +16,7 @@ fn blog() -> Mesh {
     }
     let schema = Schema::builder()
         .entity("user", |user| {
-            user.field("id", FieldType::Integer)
-                .field("name", FieldType::String)
-                .field("age", FieldType::Integer)
-                .field("rating", FieldType::Number)
-                .field("balance", FieldType::Decimal)
-                .field("visits", FieldType::Bigint)
-                .field("active", FieldType::Boolean)
-                .field("born", FieldType::Date)
-                .field("seen", FieldType::Datetime)
-                .field("settings", FieldType::Json)
-                .field("photo", FieldType::Binary)
-                .field("key", FieldType::Uuid)
-                .untyped("anything")
-                .computed("shout", ["name"], "{name}!")
-                .writable()
+            user.field("id", FieldType::Integer).field("name", FieldType::String).writable()
         })
         .entity("profile", |it| {
             it.field("id", FieldType::Integer)
@@ -41,13 +28,11 @@ fn blog() -> Mesh {
         .entity("post", |post| {
             post.field("id", FieldType::Integer)
                 .field("title", FieldType::String)
-                .field("status", FieldType::String)
                 .field("authorId", FieldType::Integer)
                 .column("authorId", "author_id")
-                .writes(Writable { delete: true, ..Writable::fields(["title", "authorId"]) })
+                .writable()
         })
         .entity("tag", |tag| tag.field("id", FieldType::String).field("label", FieldType::String))
-        .entity("log", |log| log.field("line", FieldType::String).no_id().writable())
         .relation("post.author", JoinDocument::one("user", "users.id = posts.author_id"))
         .relation("user.posts", JoinDocument::many("post", "posts.author_id = users.id"))
         .relation("user.profile", JoinDocument::one("profile", "profiles.user_id = users.id"))
@@ -64,7 +49,7 @@ fn blog() -> Mesh {
 fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
     let fields = Fields::parse(body.as_bytes()).unwrap();
     let mutation = blog().plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap();
-    let steps = sqlite::write_steps(&mutation, false);
+    let steps = write_steps(&mutation, &Sqlite::PLAIN);
     let mut shown = String::new();
     for step in &steps {
         let meaning = step.if_none.map(|reason| format!("  -- no row: {reason:?}\n")).unwrap_or_default();
@@ -72,7 +57,7 @@ fn check(target: WriteTarget<'_>, body: &str, expected: Expect) {
     }
     expected.assert_eq(&shown);
     // Both databases have the same statements, except for their placeholders.
-    for (step, other) in steps.iter().zip(postgres::write_steps(&mutation, &Features::default())) {
+    for (step, other) in steps.iter().zip(write_steps(&mutation, &Postgres::default())) {
         let mut text = other.statement.sql.clone();
         for index in (1..=other.statement.params.len()).rev() {
             text = text.replace(&format!("${index}"), "?");
@@ -149,7 +134,7 @@ fn a_counted_update_returns_a_record_only_if_its_id_may_change() {
         let fields = Fields::parse(body.as_bytes()).unwrap();
         let target = WriteTarget::Update { entity: "profile", id: RecordId::Text("7") };
         let mutation = blog().plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap();
-        let steps = sqlite::write_steps(&mutation, true);
+        let steps = write_steps(&mutation, &Sqlite { counts_updated: true });
         let [step] = &steps[..] else { panic!("{steps:?}") };
         assert_eq!(step.statement.sql, expected);
         assert_eq!((step.counts_rows, step.returns_id), (body.contains("bio"), !body.contains("bio")));

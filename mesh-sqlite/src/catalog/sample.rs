@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mesh_backend::catalog::{number_form, text_form};
 use mesh_schema::{CellKinds, Column, FieldType, Table, TimeForm};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode};
@@ -18,8 +19,8 @@ const TABLE_TIME: Duration = Duration::from_millis(250);
 const TOTAL_TIME: Duration = Duration::from_secs(3);
 /// The number of rows at either end of a table that are read, which takes a few milliseconds.
 const SAMPLED_ROWS: u64 = 10_000;
-/// The largest number that is read as seconds, in the year 5138. As milliseconds it is in 1973.
-const MAX_SECONDS: u64 = 100_000_000_000;
+/// The length of a day as text.
+const DAY_BYTES: usize = "0000-00-00".len();
 
 /// Reads samples of columns within a time limit.
 pub(super) struct Sampler {
@@ -229,44 +230,18 @@ impl fmt::Display for ValueForm {
 }
 
 fn form_of(value: ValueRef<'_>) -> ValueForm {
-    let numeric =
-        |is_seconds| ValueForm::Time(if is_seconds { TimeForm::UnixSeconds } else { TimeForm::UnixMillis });
-    match value {
-        ValueRef::Integer(number) => numeric(number.unsigned_abs() <= MAX_SECONDS),
-        ValueRef::Real(number) => numeric(number.abs() <= MAX_SECONDS as f64),
-        ValueRef::Text(text) => form_of_text(text).unwrap_or(ValueForm::Other),
-        ValueRef::Blob(_) | ValueRef::Null => ValueForm::Other,
-    }
-}
-
-fn form_of_text(text: &[u8]) -> Option<ValueForm> {
-    let (day, rest) = text.split_at_checked(10)?;
-    if !matches_digits(day, b"0000-00-00") {
-        return None;
-    }
-    let Some((&separator, rest)) = rest.split_first() else { return Some(ValueForm::Day) };
-    let (clock, rest) = rest.split_at_checked(8)?;
-    if !matches!(separator, b'T' | b' ') || !matches_digits(clock, b"00:00:00") {
-        return None;
-    }
-    let (rest, zulu) = rest.strip_suffix(b"Z").map_or((rest, false), |rest| (rest, true));
-    let fraction = match rest {
-        [] => 0,
-        [b'.', digits @ ..] if digits.iter().all(u8::is_ascii_digit) => u8::try_from(digits.len()).ok()?,
-        _ => return None,
+    let form = match value {
+        ValueRef::Integer(number) => Some(number_form(number as f64)),
+        ValueRef::Real(number) => Some(number_form(number)),
+        ValueRef::Text(text) => match std::str::from_utf8(text) {
+            Ok(day) if day.len() == DAY_BYTES && text_form(&format!("{day}T00:00:00")).is_some() => {
+                return ValueForm::Day;
+            }
+            text => text.ok().and_then(text_form),
+        },
+        ValueRef::Blob(_) | ValueRef::Null => None,
     };
-    if fraction > 9 || rest == b"." {
-        return None;
-    }
-    Some(ValueForm::Time(TimeForm::Text { separator: char::from(separator), fraction, zulu }))
-}
-
-/// Returns whether a text matches a pattern in which each zero represents any digit.
-fn matches_digits(text: &[u8], pattern: &[u8]) -> bool {
-    let fits = |(byte, expected): (&u8, &u8)| {
-        if *expected == b'0' { byte.is_ascii_digit() } else { byte == expected }
-    };
-    text.len() == pattern.len() && text.iter().zip(pattern).all(fits)
+    form.map_or(ValueForm::Other, ValueForm::Time)
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! Every write is noticed, in every journal mode.
 
+use std::time::Duration;
+
 use futures_util::StreamExt as _;
+use mesh_plan::Change;
 
 use super::*;
 use crate::Backend as _;

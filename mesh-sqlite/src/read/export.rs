@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mesh_plan::backend::ExportWriter;
-use mesh_plan::{Context, Export, Plan, ResolveError};
+use mesh_backend::transaction::DEFAULT_TIMEOUT;
+use mesh_plan::backend::{Export, ExportWriter};
+use mesh_plan::{Context, Plan, ResolveError};
 use tokio::runtime::Handle;
 
 use super::{StatementTree, failed, sort_bound};
 use crate::database::current_file::OpenFile;
 use crate::pool::interrupt::Budget;
-use crate::pool::{DEFAULT_TIMEOUT, Reader, slow_read_thread};
+use crate::pool::{Reader, slow_read_thread};
 
 impl OpenFile {
     /// Exports a plan on a thread of low priority, with a separate connection. An export does not count as a slow read,

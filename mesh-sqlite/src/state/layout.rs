@@ -120,7 +120,7 @@ mod tests {
         connection
             .execute(
                 "INSERT OR REPLACE INTO query (id, bytes, format, text) VALUES (?1, ?2, ?3, ?4)",
-                params![id.as_bytes().as_slice(), text.len() as i64, query.format().name(), text],
+                params![id.as_bytes().as_slice(), text.len() as i64, query.format().as_str(), text],
             )
             .unwrap();
         connection

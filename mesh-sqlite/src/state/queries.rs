@@ -1,8 +1,8 @@
 //! Registered queries.
 
+use mesh_backend::state::stored_query;
 use mesh_plan::BoxFuture;
-use mesh_plan::persisted::{ParamDeclarations, PersistedQuery, QueryId, QueryStore, QueryStoreError};
-use mesh_ql::Format;
+use mesh_plan::persisted::{PersistedQuery, QueryId, QueryStore, QueryStoreError};
 use rusqlite::{OptionalExtension as _, Row, TransactionBehavior, params};
 
 use super::{Inner, State};
@@ -32,18 +32,8 @@ impl Inner {
         let connection = self.lookups.lock();
         let mut statement =
             connection.prepare_cached("SELECT format, text, params FROM query WHERE id = ?1")?;
-        let row = |row: &Row<'_>| {
-            let params: Option<String> = row.get(2)?;
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, params))
-        };
-        let found = statement.query_row([id.as_bytes().as_slice()], row).optional()?;
-        Ok(found.and_then(|(format, text, params)| {
-            let query = PersistedQuery::new(Format::parse(&format)?, text);
-            match params {
-                Some(params) => Some(query.with_params(ParamDeclarations::parse(&params).ok()?)),
-                None => Some(query),
-            }
-        }))
+        let query = |row: &Row<'_>| Ok(stored_query(&row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
+        Ok(statement.query_row([id.as_bytes().as_slice()], query).optional()?.flatten())
     }
 
     /// Stores a query as the newest one, and deletes the oldest ones above the limits.
@@ -54,7 +44,7 @@ impl Inner {
         let declared = (!query.params().is_empty()).then(|| query.params().to_string());
         change.execute(
             "INSERT OR REPLACE INTO query (id, bytes, format, text, params) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![query.id().as_bytes().as_slice(), bytes, query.format().name(), query.text(), declared],
+            params![query.id().as_bytes().as_slice(), bytes, query.format().as_str(), query.text(), declared],
         )?;
         let limits = [self.limits.queries, self.limits.query_bytes];
         change.execute(TRIM, limits.map(|limit| i64::try_from(limit).unwrap_or(i64::MAX)))?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mesh_plan::backend::ExportSink;
-use mesh_plan::{BoxFuture, Context, Export, ExportFormat, Mesh, Plan, Request, ResolveError};
+use mesh_plan::backend::{Export, ExportFormat, ExportSink};
+use mesh_plan::{BoxFuture, Context, Mesh, Plan, Request, ResolveError};
 use mesh_ql::Format;
 use tokio::sync::mpsc;
 

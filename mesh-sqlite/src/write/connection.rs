@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 use mesh_plan::ResolveError;
 use mesh_plan::backend::{LocalCache, PlanId};
 use mesh_sql::sqlite::Statements;
-use rusqlite::{Connection, OpenFlags, ffi};
+use rusqlite::ffi;
 
 use crate::file::FileIdentity;
 use crate::file::journal_mode::switch_to_wal;
 use crate::pool::interrupt::Budget;
 use crate::pool::{self, OPEN_TIMEOUT, Reader};
 use crate::read::failed;
+use crate::tables::open_for_writing;
 
 /// The number of prepared statements that the connection caches.
 const STATEMENTS: usize = 256;
@@ -37,9 +38,7 @@ pub(super) struct WriteConnection {
 impl WriteConnection {
     pub(super) fn open(path: &Path, is_mapped: bool) -> rusqlite::Result<Self> {
         let mut file = FileIdentity::new(path);
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(OPEN_TIMEOUT)?;
+        let connection = open_for_writing(path)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         connection.pragma_update(None, "foreign_keys", true)?;
         pool::map_file(&connection, is_mapped)?;

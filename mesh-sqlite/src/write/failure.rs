@@ -1,43 +1,61 @@
 //! Conversion of SQLite errors to write errors, with the fields that they concern.
 
-use mesh_backend::transaction::{Fault, Violation};
+use mesh_backend::transaction::{Errors, Fault, Retry, Violation};
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::Subject;
-use mesh_plan::{Mutation, WriteError};
-use mesh_sql::sqlite::{self, Param};
-use mesh_sql::{SetReference, Statement, text};
+use mesh_plan::mutation::GuardedEntity;
+use mesh_plan::{Mutation, ResolveError, WriteError};
+use mesh_sql::sqlite::{Param, Sqlite};
+use mesh_sql::{SetReference, Statement, references, text};
 use rusqlite::{Connection, Error, ErrorCode, ffi};
 
+use super::connection::WriteConnection;
 use crate::cells::bind;
 use crate::read;
 
-/// Returns what an error of SQLite says about a write.
-pub(super) fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
-    let Error::SqliteFailure(cause, message) = error else {
-        return Fault::Known(read::failed(error).into());
-    };
-    let message = message.as_deref().unwrap_or_default();
-    match (cause.code, cause.extended_code) {
-        // SQLite reports NULL in an integer key as a value of another type.
-        (ErrorCode::TypeMismatch, _) if !mutation.emptied_fields().is_empty() => {
-            Fault::Known(WriteError::conflict_of(Rule::NotEmpty, mutation.emptied_fields()))
+impl Errors for WriteConnection {
+    type Error = Error;
+
+    /// Returns whether a script took too long. The writer decides whether it runs it again.
+    fn retry(error: &Error) -> Retry {
+        let is_interrupt = error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted);
+        if is_interrupt { Retry::Again } else { Retry::Never }
+    }
+
+    fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
+        let Error::SqliteFailure(cause, message) = error else {
+            return Fault::Known(read::failed(error).into());
+        };
+        let message = message.as_deref().unwrap_or_default();
+        match (cause.code, cause.extended_code) {
+            // SQLite reports NULL in an integer key as a value of another type.
+            (ErrorCode::TypeMismatch, _) if !mutation.emptied_fields().is_empty() => {
+                Fault::Known(WriteError::conflict_of(Rule::NotEmpty, mutation.emptied_fields()))
+            }
+            (ErrorCode::TypeMismatch | ErrorCode::TooBig, _) => unfit(message, mutation),
+            (ErrorCode::ConstraintViolation, code) => match code {
+                ffi::SQLITE_CONSTRAINT_UNIQUE
+                | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
+                | ffi::SQLITE_CONSTRAINT_ROWID => named(Rule::Unique, message, mutation),
+                ffi::SQLITE_CONSTRAINT_NOTNULL => named(Rule::NotEmpty, message, mutation),
+                ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Rule::Reference.into(),
+                ffi::SQLITE_CONSTRAINT_CHECK => check(message, mutation),
+                ffi::SQLITE_CONSTRAINT_DATATYPE => unfit(message, mutation),
+                _ => named(Rule::Other, message, mutation),
+            },
+            // SQLite has no error code for writing to a generated column.
+            (_, ffi::SQLITE_ERROR) if message.contains(" generated column ") => unfit(message, mutation),
+            (ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied, _)
+            | (ErrorCode::ReadOnly, ffi::SQLITE_READONLY) => Fault::Privilege(error.to_string()),
+            _ => Fault::Known(read::failed(error).into()),
         }
-        (ErrorCode::TypeMismatch | ErrorCode::TooBig, _) => unfit(message, mutation),
-        (ErrorCode::ConstraintViolation, code) => match code {
-            ffi::SQLITE_CONSTRAINT_UNIQUE
-            | ffi::SQLITE_CONSTRAINT_PRIMARYKEY
-            | ffi::SQLITE_CONSTRAINT_ROWID => named(Rule::Unique, message, mutation),
-            ffi::SQLITE_CONSTRAINT_NOTNULL => named(Rule::NotEmpty, message, mutation),
-            ffi::SQLITE_CONSTRAINT_FOREIGNKEY => Rule::Reference.into(),
-            ffi::SQLITE_CONSTRAINT_CHECK => check(message, mutation),
-            ffi::SQLITE_CONSTRAINT_DATATYPE => unfit(message, mutation),
-            _ => named(Rule::Other, message, mutation),
-        },
-        // SQLite has no error code for writing to a generated column.
-        (_, ffi::SQLITE_ERROR) if message.contains(" generated column ") => unfit(message, mutation),
-        (ErrorCode::PermissionDenied | ErrorCode::AuthorizationForStatementDenied, _)
-        | (ErrorCode::ReadOnly, ffi::SQLITE_READONLY) => Fault::Privilege(error.to_string()),
-        _ => Fault::Known(read::failed(error).into()),
+    }
+
+    fn resolve_error(error: &Error) -> ResolveError {
+        read::failed(error)
+    }
+
+    fn is_refusal(_: &Error) -> bool {
+        true
     }
 }
 
@@ -53,7 +71,7 @@ fn named<'e>(rule: Rule, message: &'e str, mutation: &'e Mutation) -> Fault<'e> 
         return Fault::Rule(Violation { constraint: Some(index), ..violation });
     }
     let subjects = [Some(mutation.subject()), mutation.action().other().map(|other| &other.subject)];
-    let is_named = |subject: &&Subject| column_in(names, subject).is_some();
+    let is_named = |subject: &&GuardedEntity| column_in(names, subject).is_some();
     let Some(subject) = subjects.into_iter().flatten().find(is_named) else { return Fault::Rule(violation) };
     let columns = names.split(", ").filter_map(|name| column_in(name, subject)).map(str::to_owned).collect();
     Fault::Rule(Violation { table: Some(&subject.table().name), columns, ..violation })
@@ -70,7 +88,7 @@ fn check<'e>(message: &'e str, mutation: &'e Mutation) -> Fault<'e> {
 }
 
 /// Returns the column in `table.column`, if it is a column of the entity's table.
-fn column_in<'n>(name: &'n str, subject: &Subject) -> Option<&'n str> {
+fn column_in<'n>(name: &'n str, subject: &GuardedEntity) -> Option<&'n str> {
     name.strip_prefix(subject.table().name.as_str())?.strip_prefix('.')
 }
 
@@ -88,7 +106,7 @@ pub(super) fn missing_references(mutation: &Mutation, connection: &Connection) -
         bind(&mut prepared, statement.params.iter().map(Param::value))?;
         Ok(prepared.raw_query().next()?.is_some())
     };
-    let references = sqlite::references(mutation).into_iter();
+    let references = references(mutation, &Sqlite::PLAIN).into_iter();
     // A field is not named if the check fails.
     let missing = references.filter(|SetReference { statement, .. }| matches!(exists(statement), Ok(false)));
     missing.flat_map(|reference| reference.fields).collect()

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use mesh_backend::transaction::{Failure, Transaction as _, run_script};
+use mesh_backend::transaction::{Failure, Retry, Transaction as _, run_script};
 use mesh_plan::ResolveError;
 use mesh_plan::backend::{ScriptError, StepResult};
 
@@ -40,10 +40,10 @@ impl WriteConnection {
         let mut next = Some((Budget::until(first.deadline), first));
         while let Some((budget, job)) = next.take() {
             match self.run_in_savepoint(&job, budget) {
-                Err(failure @ (Failure::Conflict(_) | Failure::Stale(_))) if !self.has_ended() => {
-                    alone.push((job, Err(failure.into_error())));
+                Err(failure) if failure.retry != Retry::Never && !self.has_ended() => {
+                    alone.push((job, Err(failure.error)));
                 }
-                result => group.push((job, result.map_err(Failure::into_error))),
+                result => group.push((job, result.map_err(|failure| failure.error))),
             }
             if !self.has_ended() && group.len() < MAX_GROUP_SIZE && begun.elapsed() < ACCEPT_TIME {
                 // The scripts before it wait for the commit.
@@ -75,7 +75,7 @@ impl WriteConnection {
             }
             self.command("COMMIT").map_err(|error| {
                 job.gate.reopen();
-                self.commit_failed(error, &done)
+                self.commit_failed(&error, &done)
             })?;
             Ok(done)
         });
@@ -86,7 +86,7 @@ impl WriteConnection {
     /// Begins a transaction and runs a script in it.
     fn run_in_transaction(&mut self, job: &Job) -> ScriptResult {
         self.begin_transaction(job.deadline)?;
-        self.run_in_savepoint(job, Budget::until(job.deadline)).map_err(Failure::into_error)
+        self.run_in_savepoint(job, Budget::until(job.deadline)).map_err(|failure| failure.error)
     }
 
     /// Runs a script in a savepoint of the open transaction.
@@ -99,13 +99,13 @@ impl WriteConnection {
             self.reader.interrupt.begin(budget);
             let mut result = run_script(self, &*job.script).await;
             if result.is_ok() && job.is_late() {
-                result = Err(Failure::Final(ResolveError::TimedOut.into()));
+                result = Err(ScriptError::from(ResolveError::TimedOut).into());
             }
             self.reader.interrupt.begin(Budget::default());
             if result.is_ok()
                 && let Err(error) = self.commit().await
             {
-                result = Err(Failure::Final(ResolveError::new(error).into()));
+                result = Err(ScriptError::from(ResolveError::new(error)).into());
             }
             if result.is_err() {
                 self.rollback().await;
@@ -113,8 +113,8 @@ impl WriteConnection {
             result
         };
         // Statements of SQLite block, so the future is ready.
-        let failed = || Err(Failure::Final(ResolveError::new("a write was not completed").into()));
-        running.now_or_never().unwrap_or_else(failed)
+        let failed = || ScriptError::from(ResolveError::new("a write was not completed"));
+        running.now_or_never().unwrap_or_else(|| Err(failed().into()))
     }
 
     /// Commits the transaction of a group. Returns `false` if a script may no longer be committed, or if the commit failed, of

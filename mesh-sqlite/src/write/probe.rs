@@ -1,7 +1,7 @@
 //! Writes that the schema permits and the database would refuse.
 
 use mesh_schema::Schema;
-use mesh_sql::sqlite;
+use mesh_sql::sqlite::Sqlite;
 
 use crate::database::Database;
 use crate::pool::Reader;
@@ -9,7 +9,7 @@ use crate::pool::Reader;
 /// Returns notes about writes that the schema permits and the database would refuse, for example because a foreign key
 /// refers to a missing table.
 pub(crate) fn refused_writes(database: &Database, schema: &Schema) -> rusqlite::Result<Vec<String>> {
-    let probes = sqlite::write_probes(schema);
+    let probes = mesh_sql::write_probes(schema, &Sqlite::PLAIN);
     if probes.is_empty() {
         return Ok(Vec::new());
     }

@@ -1,6 +1,7 @@
 //! Updates of tables, whose changed rows are counted, and of views, which return them.
 
-use mesh_plan::{Context, Error, Fields, Mesh, RecordId, WriteError, WriteReply, WriteRequest, WriteTarget};
+use mesh_plan::mutation::WriteReply;
+use mesh_plan::{Context, Error, Fields, Mesh, RecordId, WriteError, WriteRequest, WriteTarget};
 use mesh_schema::Document;
 
 use crate::tests::File;

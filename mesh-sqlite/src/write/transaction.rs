@@ -1,47 +1,25 @@
 //! The steps of a script on the connection, in a savepoint of its transaction. Statements of SQLite block, so all futures are
 //! ready.
 
-use mesh_backend::transaction::{Errors, Failure, Fault, Ran, Retry, Transaction};
-use mesh_plan::backend::{ScriptError, ScriptStep, StepResult};
+use mesh_backend::transaction::{Errors as _, Failure, Ran, Retry, Transaction, of_cause};
+use mesh_plan::backend::{ScriptError, StepResult};
 use mesh_plan::error::Rule;
-use mesh_plan::mutation::{Action, Subject};
+use mesh_plan::mutation::{Action, GuardedEntity};
 use mesh_plan::{JsonBody, Key, Mutation, Plan, ResolveError, WriteError};
-use mesh_sql::sqlite::{self, Param};
-use mesh_sql::{Statement, Step};
-use rusqlite::{Error, ErrorCode, ffi};
+use mesh_sql::sqlite::{Param, Sqlite};
+use mesh_sql::{Statement, WriteStep, find, find_written};
+use rusqlite::{Error, ffi};
 
 use super::connection::WriteConnection;
-use super::failure::{fault, missing_references};
+use super::failure::missing_references;
 use crate::cells::{bind, rows};
 use crate::read::{StatementTree, failed, sort_bound};
 
 /// The size of the longest text whose statement is cached, in bytes. SQLite needs about ten times the size of a text.
 const CACHED_TEXT: usize = 4 * 1024;
 
-impl Errors for WriteConnection {
-    type Error = Error;
-
-    /// Returns whether a script took too long. The writer decides whether it runs it again.
-    fn retry(error: &Error) -> Retry {
-        let is_interrupt = error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted);
-        if is_interrupt { Retry::Again } else { Retry::Never }
-    }
-
-    fn fault<'e>(error: &'e Error, mutation: &'e Mutation) -> Fault<'e> {
-        fault(error, mutation)
-    }
-
-    fn resolve_error(error: &Error) -> ResolveError {
-        failed(error)
-    }
-
-    fn is_refusal(_: &Error) -> bool {
-        true
-    }
-}
-
 impl Transaction for WriteConnection {
-    type Param = Param;
+    type Dialect = Sqlite;
     type Row = Key;
 
     async fn begin(&mut self) -> Result<(), Error> {
@@ -75,22 +53,19 @@ impl Transaction for WriteConnection {
         }
     }
 
-    fn write_steps(&self, mutation: &Mutation) -> Vec<Step<Param>> {
+    fn dialect(&self) -> &Sqlite {
+        &Sqlite::PLAIN
+    }
+
+    fn write_steps(&self, mutation: &Mutation) -> Vec<WriteStep<Param>> {
         let is_table = || self.reader.connection.table_exists(None, &*mutation.subject().table().name);
         let may_update = matches!(mutation.action(), Action::Update { .. } | Action::Merge { .. });
-        sqlite::write_steps(mutation, may_update && is_table().unwrap_or(false))
+        let counts_updated = may_update && is_table().unwrap_or(false);
+        mesh_sql::write_steps(mutation, &Sqlite { counts_updated })
     }
 
     fn create_many(&self, mutations: &[Mutation]) -> Option<(Statement<Param>, usize)> {
-        sqlite::create_many(mutations).filter(|_| self.creates_many)
-    }
-
-    fn permitted(&self, subject: &Subject, ids: &[Key]) -> Option<Statement<Param>> {
-        sqlite::permitted(subject, ids)
-    }
-
-    fn is_id(param: &Param) -> bool {
-        matches!(param, Param::Id(..))
+        if self.creates_many { mesh_sql::create_many(mutations, &Sqlite::PLAIN) } else { None }
     }
 
     fn key(row: &Key) -> Key {
@@ -98,8 +73,8 @@ impl Transaction for WriteConnection {
     }
 
     /// No other connection writes during the transaction, so a lock is only a check.
-    async fn lock(&mut self, subject: &Subject, id: &Key, _: bool) -> Result<bool, Error> {
-        Ok(self.run_statement(&sqlite::find(subject, id), id)?.count > 0)
+    async fn lock(&mut self, subject: &GuardedEntity, id: &Key, _: bool) -> Result<bool, Error> {
+        Ok(self.run_statement(&find(subject, id, false, self.dialect()), id)?.count > 0)
     }
 
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
@@ -122,7 +97,7 @@ impl Transaction for WriteConnection {
     }
 
     async fn is_skipped(&mut self, mutation: &Mutation) -> bool {
-        let Some(find) = sqlite::find_written(mutation) else { return false };
+        let Some(find) = find_written(mutation, self.dialect()) else { return false };
         self.run_statement(&find, &Key::default()).is_ok_and(|ran| ran.count > 0)
     }
 }
@@ -166,26 +141,12 @@ impl WriteConnection {
 
     /// Converts the error of a commit, which reports a deferred constraint. The cause is the first write that refers to
     /// a missing record, or else the last write.
-    pub(super) fn commit_failed(&self, error: Error, done: &[StepResult]) -> ScriptError {
-        let steps = done.iter().enumerate().filter_map(|(step, result)| match &result.step {
-            ScriptStep::Write(mutations) => Some((step, mutations)),
-            _ => None,
-        });
-        let writes: Vec<_> = steps
-            .flat_map(|(step, mutations)| {
-                mutations.iter().enumerate().map(move |(item, it)| (step, item, it))
-            })
-            .collect();
-        let missing = |mutation| missing_references(mutation, &self.reader.connection);
-        let cause = writes.iter().find(|(.., mutation)| !missing(mutation).is_empty());
-        match cause.or_else(|| writes.last()) {
-            Some((step, item, mutation)) => {
-                let failed =
-                    self.with_missing(mutation, &error, fault(&error, mutation).into_error(mutation));
-                ScriptError::of_write(*step, *item, mutation, failed)
-            }
-            None => failed(error).into(),
-        }
+    pub(super) fn commit_failed(&self, error: &Error, done: &[StepResult]) -> ScriptError {
+        let is_about = |mutation: &_| !missing_references(mutation, &self.reader.connection).is_empty();
+        let failed = |mutation: &_| {
+            self.with_missing(mutation, error, Self::fault(error, mutation).into_error(mutation))
+        };
+        of_cause(done, is_about, failed).unwrap_or_else(|| crate::read::failed(error).into())
     }
 
     /// Adds the fields of references to missing records, which SQLite does not name.
@@ -203,7 +164,7 @@ impl WriteConnection {
 /// Returns the failure of a read. One that took too long may succeed when its script runs alone.
 fn read_failure(error: ResolveError) -> Failure<ResolveError> {
     match error {
-        ResolveError::TimedOut => Failure::Conflict(error),
-        error => Failure::Final(error),
+        ResolveError::TimedOut => Failure { error, retry: Retry::Again },
+        error => error.into(),
     }
 }

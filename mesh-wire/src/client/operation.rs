@@ -159,7 +159,7 @@ impl Operation {
     pub fn receive(&mut self, reply: Response<Bytes>) -> Result<Option<Bytes>, ReplyError> {
         let status = reply.status();
         let has_code = |error: &ReplyError, code: Code| match error {
-            ReplyError::Refused { body, .. } => body.code.as_deref() == Some(code.name()),
+            ReplyError::Refused { body, .. } => body.code.as_deref() == Some(code.as_str()),
             ReplyError::Unexpected { .. } | ReplyError::Type { .. } => false,
         };
         let step = mem::replace(&mut self.step, Step::Text);
@@ -206,7 +206,7 @@ fn is_registration_disabled(status: StatusCode) -> bool {
 /// Computes the id of a query. `SPEC §8.2`
 fn query_id(text: &str) -> String {
     let mut context = digest::Context::new(&digest::SHA256);
-    context.update(Format::Json.name().as_bytes());
+    context.update(Format::Json.as_str().as_bytes());
     context.update(&[0]);
     context.update(text.as_bytes());
     let digest = context.finish();

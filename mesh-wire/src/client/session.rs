@@ -58,7 +58,7 @@ pub fn logout(endpoint: &Endpoint) -> Result<Request<Bytes>, ClientError> {
 pub fn register(endpoint: &Endpoint, format: Format, text: &str) -> Result<Request<Bytes>, ClientError> {
     let mut body = Map::new();
     body.insert("query".to_owned(), text.into());
-    body.insert("format".to_owned(), format.name().into());
+    body.insert("format".to_owned(), format.as_str().into());
     Ok(post_json(endpoint.url(&["queries"])?, body))
 }
 
@@ -109,7 +109,7 @@ impl Session {
     ) -> Result<Request<Bytes>, ClientError> {
         let mut message = message(&request);
         if let Some(SignatureBinding { timestamp, nonce }) = binding {
-            let format = format(&request).name();
+            let format = format(&request).as_str();
             let (method, path) = (request.method(), request.uri().path());
             message
                 .extend_from_slice(format!("\n{method}\n{path}\n{format}\n{timestamp}\n{nonce}").as_bytes());

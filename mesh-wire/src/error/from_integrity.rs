@@ -94,7 +94,7 @@ mod tests {
             let message = error.to_string();
             let wire = WireError::from(error);
             assert_eq!((wire.kind, wire.status.as_u16()), (ErrorKind::Integrity, status), "{code}");
-            assert_eq!((wire.code.map(Code::name), &*wire.message), (Some(code), message.as_str()));
+            assert_eq!((wire.code.map(Code::as_str), &*wire.message), (Some(code), message.as_str()));
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
         ] {
             let wire = WireError::from(error.clone());
             assert_eq!((wire.kind, wire.status.as_u16()), (ErrorKind::Integrity, 401), "{code}");
-            assert_eq!((wire.code.map(Code::name), wire.challenge), (Some(code), challenge));
+            assert_eq!((wire.code.map(Code::as_str), wire.challenge), (Some(code), challenge));
             assert_eq!(wire.message, error.to_string());
         }
         let unavailable = WireError::from(E::NoKeys);

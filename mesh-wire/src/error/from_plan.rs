@@ -1,7 +1,8 @@
 //! Conversion of the errors of mesh-plan.
 
 use mesh_plan::error::{PlanErrorKind, WriteFault};
-use mesh_plan::{Error, Outcome, PlanError, ResolveError, WriteError};
+use mesh_plan::mutation::Outcome;
+use mesh_plan::{Error, PlanError, ResolveError, WriteError};
 
 use crate::{AllowedMethods, Code, ErrorKind, WireError};
 

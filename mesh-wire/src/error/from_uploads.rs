@@ -70,8 +70,8 @@ mod tests {
 
     fn summary(error: UploadError) -> String {
         let wire = WireError::from(error);
-        let code = wire.code.map_or("-", Code::name);
-        format!("{} {} {code}", wire.status.as_u16(), wire.kind.name())
+        let code = wire.code.map_or("-", Code::as_str);
+        format!("{} {} {code}", wire.status.as_u16(), wire.kind.as_str())
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn decode(text: &RawValue, names: &[String]) -> Result<BatchStep, WireError> {
     let format = match step.format.as_deref() {
         None => Format::Json,
         Some(name) => {
-            Format::parse(name).ok_or_else(|| WireError::transport("'format' must be \"json\" or \"ql\""))?
+            name.parse().map_err(|_| WireError::transport("'format' must be \"json\" or \"ql\""))?
         }
     };
     if let Some(name) = &step.name {

@@ -148,7 +148,7 @@ impl<'h> MeshHeaders<'h> {
 
     fn query_format(&self) -> Result<Format, WireError> {
         let Some(value) = self.format else { return Ok(Format::Json) };
-        let format = value.to_str().ok().and_then(Format::parse);
+        let format = value.to_str().ok().and_then(|name| name.parse::<Format>().ok());
         format.ok_or_else(|| WireError::transport(format!("{FORMAT} must be 'json' or 'ql'")))
     }
 

@@ -72,7 +72,7 @@ pub fn decode_body(headers: &HeaderMap, body: &[u8]) -> Result<PostBody, WireErr
     let format = match members.format {
         None => Format::Json,
         Some(format) => string(format)
-            .and_then(|name| Format::parse(&name))
+            .and_then(|name| name.parse::<Format>().ok())
             .ok_or_else(|| WireError::transport("'format' in the body must be \"json\" or \"ql\""))?,
     };
     let id = members.id.map(|id| {

@@ -27,7 +27,7 @@ impl Encoding {
             items.find(|(name, _)| name.eq_ignore_ascii_case(wanted)).map(|(_, weight)| weight)
         };
         let any = weight_of("*").unwrap_or(0.0);
-        let weighed = Self::ALL.map(|encoding| (encoding, weight_of(encoding.name()).unwrap_or(any)));
+        let weighed = Self::ALL.map(|encoding| (encoding, weight_of(encoding.as_str()).unwrap_or(any)));
         // `max_by` returns the last of several maxima.
         let (best, weight) = weighed.into_iter().rev().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         (weight > 0.0 && weight >= weight_of("identity").unwrap_or(0.0)).then_some(best)
@@ -36,7 +36,7 @@ impl Encoding {
     /// Returns the entity tag of a body in this encoding, derived from the tag of the unencoded body.
     pub fn tag(self, plain: &HeaderValue) -> HeaderValue {
         let inner = plain.to_str().ok().and_then(|tag| tag.strip_suffix('"'));
-        let encoded = inner.map(|tag| format!("{tag}-{}\"", self.name()));
+        let encoded = inner.map(|tag| format!("{tag}-{}\"", self.as_str()));
         encoded.and_then(|tag| tag.parse().ok()).unwrap_or_else(|| plain.clone())
     }
 }
@@ -45,7 +45,7 @@ impl Encoding {
 /// returned tag has no closing quote.
 pub(crate) fn plain_tag(tag: &[u8]) -> (&[u8], bool) {
     let encoded = Encoding::ALL.iter().find_map(|encoding| {
-        let inner = tag.strip_suffix(b"\"")?.strip_suffix(encoding.name().as_bytes())?;
+        let inner = tag.strip_suffix(b"\"")?.strip_suffix(encoding.as_str().as_bytes())?;
         inner.strip_suffix(b"-")
     });
     encoded.map_or((tag, false), |inner| (inner, true))
@@ -70,7 +70,7 @@ mod tests {
         for line in accept {
             headers.append(ACCEPT_ENCODING, HeaderValue::from_static(line));
         }
-        Encoding::negotiate(&headers).map(Encoding::name)
+        Encoding::negotiate(&headers).map(Encoding::as_str)
     }
 
     #[test]

@@ -48,17 +48,9 @@ impl BasePath {
         &self.0
     }
 
-    /// Returns the decoded segments of an undecoded path after this base path.
-    ///
-    /// # Errors
-    /// 400 if a segment cannot be decoded; 404 if the path is not under this one.
-    pub fn split<'p>(&self, path: &'p str) -> Result<Vec<Cow<'p, str>>, WireError> {
-        let mut segments = self.strip(path)?;
-        let mut rest = Vec::new();
-        while let Some(segment) = segments.next()? {
-            rest.push(segment.text);
-        }
-        Ok(rest)
+    /// Returns whether an undecoded path is this one or below it.
+    pub fn contains(&self, path: &str) -> bool {
+        self.strip(path).is_ok()
     }
 
     /// Strips this base path from an undecoded path.

@@ -40,7 +40,7 @@ fn route_with(profiles: &Profiles, base: &str, method: &str, path: &str) -> Stri
         }
         Err(error) => match error.allow {
             Some(allow) => format!("{} {allow}", error.status.as_u16()),
-            None => format!("{} {}", error.status.as_u16(), error.kind.name()),
+            None => format!("{} {}", error.status.as_u16(), error.kind.as_str()),
         },
     }
 }

@@ -1,26 +1,32 @@
-//! The attacks that SECURITY.md lists, with the tests that try them.
+//! `docs/attacks.md`, which is made from the tests: the documentation of a test that tries an attack ends with
+//! `Attack OF WHOM: WHAT.` With `UPDATE_EXPECT=1`, this test writes the page.
 
+use std::collections::BTreeSet;
 use std::fs;
 
+use expect_test::expect_file;
 use mesh_tests::guide::root;
 
 #[test]
-fn every_attack_names_a_test_that_exists() {
-    let page = fs::read_to_string(root().join("SECURITY.md")).unwrap();
-    let section = page.split("## Attacks that the tests try").nth(1).expect("the section of attacks");
-    let section = section.split("\n## ").next().unwrap();
-    let rows: Vec<_> =
-        section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| attack")).collect();
-    assert!(rows.len() > 30, "{} attacks", rows.len());
-    for row in rows {
-        let tests = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
-        let names: Vec<_> = tests.split('`').skip(1).step_by(2).collect();
-        assert!(!names.is_empty(), "{row}");
-        for name in names {
-            let (path, test) = name.split_once("::").unwrap_or((name, ""));
-            let source =
-                fs::read_to_string(root().join(path)).unwrap_or_else(|_| panic!("no file {path}: {row}"));
-            assert!(source.contains(&format!("fn {test}")), "{path} has no {test}: {row}");
+fn the_page_of_attacks_is_current() {
+    let mut rows = BTreeSet::new();
+    let mut open =
+        vec![root().join("tests/it"), root().join("mesh-server/tests"), root().join("mesh-integrity/src")];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        for attack in fs::read_to_string(&path).unwrap_or_default().split("\n/// Attack ").skip(1) {
+            let (text, test) = attack.split_once(".\n#[").expect("a test after its documentation");
+            let text = text.replace("\n/// ", " ").replacen(": ", " | ", 1);
+            let name = test.split("fn ").nth(1).and_then(|test| test.split('(').next()).unwrap();
+            let path = path.strip_prefix(root()).unwrap().display();
+            rows.insert(format!("| {text} | `{path}::{name}` |\n"));
         }
     }
+    let page = root().join("docs/attacks.md");
+    let text = fs::read_to_string(&page).unwrap();
+    let head = text.split_inclusive("|---|---|---|\n").next().unwrap();
+    expect_file![page].assert_eq(&(head.to_owned() + &rows.into_iter().collect::<String>()));
 }

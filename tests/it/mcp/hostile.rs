@@ -1,4 +1,4 @@
-//! Attacks on agents and by agents. SECURITY.md lists them.
+//! Attacks on agents and by agents. `docs/attacks.md` lists them.
 
 use mesh_tests::{Database, Request, Server};
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ fn serve(blog: &Database, more: &str) -> Server {
     Server::start(&["--config", &blog.dir.write("mesh.toml", &settings)])
 }
 
+/// Attack through the tools for agents: text in records that pretends to be a message, a result or a tool.
 #[test]
 fn values_of_records_stay_values() {
     let blog = Database::blog();
@@ -37,6 +38,7 @@ fn values_of_records_stay_values() {
     assert!(!before.to_string().contains("Ignore"));
 }
 
+/// Attack through the tools for agents: hidden characters and long texts in names, echoed by errors.
 #[test]
 fn names_and_errors_do_not_carry_hidden_text() {
     let blog = Database::blog();
@@ -50,6 +52,7 @@ fn names_and_errors_do_not_carry_hidden_text() {
     assert!(said.len() < 200 && !said.contains(['\u{202e}', '\u{e0041}', '\n']), "{said:?}");
 }
 
+/// Attack through the tools for agents: a tool that a client adds by registering a query.
 #[test]
 fn queries_that_clients_register_are_no_tools() {
     let blog = Database::blog();
@@ -60,6 +63,8 @@ fn queries_that_clients_register_are_no_tools() {
     assert_eq!(tool_names(&listed), ["describe_schema", "check_query", "run_query", "explain_query"]);
 }
 
+/// Attack through the tools for agents: names and descriptions that hide text or fill the context of the
+/// model.
 #[test]
 fn names_and_descriptions_of_tools_are_bounded() {
     let blog = Database::blog();
@@ -84,6 +89,7 @@ fn names_and_descriptions_of_tools_are_bounded() {
     }
 }
 
+/// Attack through the tools for agents: a page of a foreign site that calls the tools of a local server.
 #[test]
 fn pages_of_other_origins_are_refused() {
     let blog = Database::blog();
@@ -103,10 +109,13 @@ fn pages_of_other_origins_are_refused() {
     assert!(allowed.header("access-control-allow-headers").unwrap().contains("Mcp-Protocol-Version"));
 }
 
+/// Attack through the tools for agents: results that fill the context of the model, or a part that passes for
+/// the whole.
 #[test]
 fn large_results_are_refused_and_not_cut() {
     let blog = Database::blog();
-    let config = blog.dir.write("small.toml", &format!("database = \"{}\"\n[mcp]\nrows = 3\n", blog.url()));
+    let config =
+        blog.dir.write("small.toml", &format!("database = \"{}\"\n[limits]\nrows = 3\n", blog.url()));
     let mut agent = Agent::start(&["--config", &config]);
     let (is_error, error) = outcome(&agent.call("run_query", &json!({"query": "{ post title }"})));
     assert_eq!((is_error, &error["code"]), (true, &json!("RESULT_TOO_LARGE")), "{error}");
@@ -118,6 +127,7 @@ fn large_results_are_refused_and_not_cut() {
     assert!(error["message"].as_str().unwrap().contains("65536 bytes"), "{error}");
 }
 
+/// Attack through the tools for agents: oversized, broken and deeply nested messages.
 #[test]
 fn oversized_and_broken_messages_do_not_end_the_session() {
     let blog = Database::blog();
@@ -134,6 +144,7 @@ fn oversized_and_broken_messages_do_not_end_the_session() {
     assert!(agent.close().success());
 }
 
+/// Attack through the tools for agents: oversized, broken and deeply nested messages.
 #[test]
 fn broken_bodies_are_refused() {
     let blog = Database::blog();

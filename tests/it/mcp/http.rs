@@ -63,6 +63,7 @@ fn an_entity_of_the_name_of_the_route_is_refused_at_start() {
     assert_eq!(checked.status.code(), Some(1), "{checked:?}");
 }
 
+/// Attack through the tools for agents: a signature of another message, or of an ended session.
 #[test]
 fn messages_are_signed_as_other_bodies_are() {
     let deployment = Deployment::new("[mcp]\nenabled = true");
@@ -87,7 +88,7 @@ fn keys(blog: &Database, more: &str) -> (String, [String; 2]) {
     blog.connect()
         .execute_batch("CREATE TABLE keys (hash TEXT PRIMARY KEY, owner TEXT, role TEXT, expires TEXT);")
         .unwrap();
-    let config = configured(blog, &format!("[api_keys]\ntable = \"keys\"\n[mcp]\nenabled = true\n{more}"));
+    let config = configured(blog, &format!("api_keys.table = \"keys\"\n{more}"));
     let key = |role: &str| {
         let output = run(&["api-key", "--config", &config, "--role", role, "--owner", "2"]);
         assert!(output.status.success(), "{output:?}");
@@ -100,7 +101,7 @@ fn keys(blog: &Database, more: &str) -> (String, [String; 2]) {
 #[test]
 fn an_api_key_decides_what_its_agent_can_do() {
     let blog = Database::blog();
-    let (config, [editor, reader]) = keys(&blog, "");
+    let (config, [editor, reader]) = keys(&blog, "mcp.enabled = true");
     let server = Server::start(&["--config", &config]);
     let with =
         |request: Request, key: &str| server.send(&request.header("Authorization", format!("Bearer {key}")));
@@ -127,7 +128,10 @@ fn an_api_key_decides_what_its_agent_can_do() {
 fn writes_are_in_the_audit_log_with_their_user() {
     let blog = Database::blog();
     let log = blog.dir.path().join("audit.jsonl");
-    let more = format!("writes = true\n[mutations]\nenabled = true\n[audit]\nfile = \"{}\"", log.display());
+    let more = format!(
+        "mcp.enabled = \"writes\"\nmutations.enabled = true\naudit.store = \"file:{}\"",
+        log.display()
+    );
     let (config, [editor, _]) = keys(&blog, &more);
     let server = Server::start(&["--config", &config]);
     let steps = json!({"steps": [{"method": "PUT", "path": "post/2", "body": {"title": "New"}}]});

@@ -91,6 +91,7 @@ fn a_schema_with_policies_needs_a_role() {
     assert!(refused(&["--claim", "team=1"]).contains("--role"));
 }
 
+/// Attack through the tools for agents: names that the role cannot see, through any tool.
 #[test]
 fn the_role_decides_what_tools_show_and_return() {
     let blog = Database::blog();
@@ -172,10 +173,11 @@ fn only_registered_queries_leave_no_tool_for_others() {
     assert_eq!(rows["items"].as_array().unwrap().len(), 4);
 }
 
+/// Attack through the tools for agents: writes without the flag, or beyond the role.
 #[test]
 fn writes_need_the_flag_and_obey_the_role() {
     let blog = Database::blog();
-    let config = configured(&blog, "[mutations]\nenabled = true\n[mcp]\nwrites = true");
+    let config = configured(&blog, "[mutations]\nenabled = true\n[mcp]\nenabled = \"writes\"");
     let role = ["--config", config.as_str(), "--role", "editor", "--user", "2"];
     let step = |path: &str| json!({"steps": [{"method": "PUT", "path": path, "body": {"title": "New"}}]});
     let mut reading = Agent::start(&role);
@@ -201,11 +203,13 @@ fn writes_need_the_flag_and_obey_the_role() {
     assert_eq!(titles, ["Rust at dawn", "New", "A map"], "all steps or none");
 }
 
+/// Attack through the tools for agents: writes that leave no trace: by the account of the command, or failed
+/// ones whose reply is a success.
 #[test]
 fn the_audit_log_names_the_local_caller_and_failures() {
     let blog = Database::blog();
     let log = blog.dir.path().join("audit.jsonl");
-    let more = format!("[mutations]\nenabled = true\n[audit]\nfile = \"{}\"", log.display());
+    let more = format!("[mutations]\nenabled = true\n[audit]\nstore = \"file:{}\"", log.display());
     let config = configured(&blog, &more);
     let mut agent =
         Agent::start(&["--config", config.as_str(), "--role", "editor", "--user", "2", "--writes"]);
@@ -225,10 +229,12 @@ fn the_audit_log_names_the_local_caller_and_failures() {
     }
 }
 
+/// Attack through the tools for agents: results that fill the context of the model, or a part that passes for
+/// the whole.
 #[test]
 fn large_results_of_writes_undo_them() {
     let blog = Database::blog();
-    let config = configured(&blog, "[mutations]\nenabled = true\n[mcp]\nrows = 1");
+    let config = configured(&blog, "[mutations]\nenabled = true\n[limits]\nrows = 1");
     let mut agent =
         Agent::start(&["--config", config.as_str(), "--role", "editor", "--user", "2", "--writes"]);
     let write = json!({"method": "PUT", "path": "post/2", "body": {"title": "New"}});
@@ -242,16 +248,12 @@ fn large_results_of_writes_undo_them() {
 }
 
 #[test]
-fn explanations_show_sql_only_if_the_setting_allows_it() {
+fn explanations_show_no_sql() {
     let blog = Database::blog();
+    let mut agent = Agent::start(&["--database", &blog.url()]);
     let query = json!({"query": "{ post title author { name } }"});
-    for (setting, shows) in [("sql = false", false), ("sql = true", true)] {
-        let config =
-            blog.dir.write("sql.toml", &format!("database = \"{}\"\n[mcp]\n{setting}\n", blog.url()));
-        let mut agent = Agent::start(&["--config", &config]);
-        let (is_error, explained) = outcome(&agent.call("explain_query", &query));
-        assert_eq!((is_error, &explained["rows"]), (false, &json!(8)), "{explained}");
-        assert_eq!(explained["plan"]["joins"][0]["path"], "post.author");
-        assert_eq!(explained.get("sql").is_some(), shows, "{explained}");
-    }
+    let (is_error, explained) = outcome(&agent.call("explain_query", &query));
+    assert_eq!((is_error, &explained["rows"]), (false, &json!(8)), "{explained}");
+    assert_eq!(explained["plan"]["joins"][0]["path"], "post.author");
+    assert_eq!(explained.get("sql"), None, "{explained}");
 }

@@ -106,7 +106,7 @@ const EVENTS: [&str; 11] = [
 
 #[test]
 fn events_are_logged_with_their_caller_and_without_secrets() {
-    let deployment = everything("file = \"audit.log\"");
+    let deployment = everything("store = \"file:audit.log\"");
     let server = start(&deployment, &[]);
     let mut secrets = traffic(&server);
     let path = file(&deployment);
@@ -156,7 +156,7 @@ fn events_are_logged_with_their_caller_and_without_secrets() {
 
 #[test]
 fn values_are_logged_on_demand_and_traces_by_their_id() {
-    let deployment = everything("file = \"audit.log\"\nvalues = true");
+    let deployment = everything("store = \"file:audit.log\"\nvalues = true");
     let server = start(&deployment, &[]);
     let session = Session::begin(&server);
     let create = session.write("POST", "/post", Some(&json!({"title": "the value of a title"})));
@@ -170,7 +170,7 @@ fn values_are_logged_on_demand_and_traces_by_their_id() {
 
 #[test]
 fn a_restart_appends_and_a_renamed_file_is_replaced() {
-    let deployment = everything("file = \"audit.log\"");
+    let deployment = everything("store = \"file:audit.log\"");
     let path = file(&deployment);
     for count in 1..=2 {
         let server = start(&deployment, &[]);
@@ -195,7 +195,7 @@ fn reads_and_requests_without_sessions_are_not_logged_unless_refused() {
     let config = blog.dir.write(
         "mesh.toml",
         &format!(
-            "database = \"{}\"\n[audit]\nfile = \"audit.log\"\n[limits]\nper_address = \"4/h\"\n",
+            "database = \"{}\"\n[audit]\nstore = \"file:audit.log\"\n[limits]\nper_address = \"4/h\"\n",
             blog.url()
         ),
     );
@@ -219,7 +219,7 @@ fn a_pipe_that_nobody_reads_delays_nothing_and_drops_are_reported() {
     let config = blog.dir.write(
         "mesh.toml",
         &format!(
-            "database = \"{}\"\nschema = \"schema.json\"\n[audit]\nfile = \"audit.log\"\nvalues = true\n[mutations]\nenabled = true\n",
+            "database = \"{}\"\nschema = \"schema.json\"\n[audit]\nstore = \"file:audit.log\"\nvalues = true\n[mutations]\nenabled = true\n",
             blog.url()
         ),
     );
@@ -272,7 +272,7 @@ fn a_server_stops_in_time_although_nobody_reads_the_log() {
     let config = blog.dir.write(
         "mesh.toml",
         &format!(
-            "database = \"{}\"\nshutdown_timeout = \"1s\"\n[audit]\nfile = \"audit.log\"\n[limits]\nper_address = \"1/h\"\n",
+            "database = \"{}\"\nshutdown_timeout = \"1s\"\n[audit]\nstore = \"file:audit.log\"\n[limits]\nper_address = \"1/h\"\n",
             blog.url()
         ),
     );
@@ -296,7 +296,7 @@ fn a_disk_that_is_full_stops_nothing() {
     let config = blog.dir.write(
         "mesh.toml",
         &format!(
-            "database = \"{}\"\nshutdown_timeout = \"1s\"\n[audit]\nfile = \"/dev/full\"\n[limits]\nper_address = \"2/h\"\n",
+            "database = \"{}\"\nshutdown_timeout = \"1s\"\n[audit]\nstore = \"file:/dev/full\"\n[limits]\nper_address = \"2/h\"\n",
             blog.url()
         ),
     );
@@ -332,7 +332,7 @@ fn check_table(mut server: Server, execute: impl Fn(&str), count: impl Fn() -> u
 
 #[test]
 fn a_table_of_sqlite_is_written_and_not_served() {
-    let deployment = Deployment::new("[audit]\ntable = \"audit\"\n");
+    let deployment = Deployment::new("[audit]\nstore = \"table:audit\"\n");
     let config = &deployment.config;
     let missing = run(&["serve", "--listen", "127.0.0.1:0", "--config", config]);
     let text = String::from_utf8_lossy(&missing.stderr).into_owned();
@@ -357,7 +357,7 @@ fn a_table_of_postgres_is_written_and_not_served() {
         "CREATE TABLE accounts (id integer PRIMARY KEY, email text, password_hash text, role text, tenant text);
          CREATE TABLE posts (id integer PRIMARY KEY, title text);",
     );
-    let deployment = Deployment::new("[audit]\ntable = \"audit\"\n");
+    let deployment = Deployment::new("[audit]\nstore = \"table:audit\"\n");
     let text = fs::read_to_string(&deployment.config).unwrap();
     fs::write(&deployment.config, text.replace(&deployment.database.url(), &cluster.url())).unwrap();
     let missing = run(&["serve", "--listen", "127.0.0.1:0", "--config", &deployment.config]);

@@ -28,7 +28,7 @@ fn start(url: &str, cause: Cause) -> Server {
     let timeout = if cause == Cause::Disconnect { "600s" } else { "5s" };
     let mut command = command(&["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", url]);
     command.env("MESH_REQUEST_TIMEOUT", timeout).env("MESH_CACHE__RESPONSES", "0");
-    Server::spawn(command.env("MESH_POSTGRES__CONNECTIONS", "1").env("MESH_POSTGRES__WAIT", "600s"))
+    Server::spawn(command.env("MESH_LIMITS__DATABASE_CONNECTIONS", "1"))
 }
 
 /// Returns how many slots are free, and how many there are.

@@ -123,7 +123,7 @@ impl<'e> Site<'e> {
         folder.write("schema.json", SCHEMA);
         let config = format!(
             "database = \"{}\"\nschema = \"schema.json\"\nrequest_timeout = \"60s\"\nmutations.enabled = true\n\
-             [state]\nstore = \"{store}\"\n[audit]\nfile = \"audit.log\"\n[integrity]\nenabled = true\n\
+             [state]\nstore = \"{store}\"\n[audit]\nstore = \"file:audit.log\"\n[integrity]\nenabled = true\n\
              secret = \"the secret of these tests, 32 bytes or more\"\n[integrity.users]\ntable = \"accounts\"\n",
             engine.url()
         );

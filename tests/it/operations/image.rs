@@ -69,7 +69,7 @@ impl Stage {
 
 /// Checks what the last stage copies: the program of a build command that the workspace can run, and files of packages.
 #[track_caller]
-fn check_build(dockerfile: &str, package: &str) {
+fn check_build(dockerfile: &str, package: &str, program: &str) {
     let stages = Stage::all_of(dockerfile);
     let [build, last] = stages.as_slice() else { panic!("{} stages", stages.len()) };
     assert!(build.image.starts_with("rust:") && build.image.ends_with("-alpine AS build"), "{}", build.image);
@@ -101,7 +101,7 @@ fn check_build(dockerfile: &str, package: &str) {
     let manifest = fs::read_to_string(context().join("Cargo.toml")).unwrap();
     assert!(manifest.contains(&format!("[profile.{profile}]")), "{profile}");
     assert!(
-        script.contains(&format!("cp target/{profile}/{package} /{package}").as_str()),
+        script.contains(&format!("cp target/{profile}/{program} /{program}").as_str()),
         "{script:?} copies another program"
     );
     let mut resolve = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -112,13 +112,13 @@ fn check_build(dockerfile: &str, package: &str) {
     }
     let resolved = resolve.output().unwrap();
     assert!(resolved.status.success(), "{}", String::from_utf8_lossy(&resolved.stderr));
-    assert_eq!(last.words("ENTRYPOINT"), [format!("/{package}")]);
+    assert_eq!(last.words("ENTRYPOINT"), [format!("/{program}")]);
 }
 
 #[test]
 fn build_commands_make_what_the_last_stages_copy() {
-    check_build(SERVER, "mesh-server");
-    check_build(KIT, "mesh-conformance");
+    check_build(SERVER, "mesh-cli", "mesh-server");
+    check_build(KIT, "mesh-conformance", "mesh-conformance");
     // The folders that the builds leave out contain no sources.
     for ignored in ["docs/deploy", "tests/conformance"] {
         let list = fs::read_to_string(context().join(ignored).join("Dockerfile.dockerignore")).unwrap();

@@ -33,7 +33,7 @@ fn site() -> Server {
         &format!(
             "schema = {schema:?}\n[integrity]\nenabled = true\nsecret = \"0123456789abcdef0123456789abcdef\"\n\
              [integrity.users]\ntable = \"accounts\"\nlogin = \"login\"\n[mutations]\nenabled = true\n\
-             [docs]\nenabled = true\nview_as = [\"writer\"]\n[audit]\nfile = \"audit.log\"\n"
+             [docs]\nenabled = true\nview_as = [\"writer\"]\n[audit]\nstore = \"file:audit.log\"\n"
         ),
     );
     serve(&database, &["--config", &file])

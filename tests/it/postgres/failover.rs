@@ -179,7 +179,7 @@ fn reads_continue_while_servers_and_databases_are_killed() {
     let folder = TempDir::new();
     let schema = folder.write("schema.json", SCHEMA);
     let list = replicas.each_ref().map(|replica| format!("{:?}", replica.url())).join(", ");
-    let config = format!("replicas = [{list}]\n[mutations]\nenabled = true\n[postgres]\nwait = \"500ms\"\n");
+    let config = format!("replicas = [{list}]\n[mutations]\nenabled = true\n");
     let config = folder.write("mesh.toml", &config);
     let url = primary.url();
     let serve = || Server::start(&["--config", &config, "--database", &url, "--schema", &schema]);

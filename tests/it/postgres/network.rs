@@ -53,7 +53,7 @@ impl Network {
         folder.write("schema.json", SCHEMA);
         let config = format!(
             "database = \"{url}\"\nschema = \"schema.json\"\nrequest_timeout = \"1s\"\nmutations.enabled = true\n\
-             [postgres]\nconnections = 4\nwait = \"500ms\"\n"
+             [limits]\ndatabase_connections = 4\n"
         );
         Server::start(&["--config", &folder.write("mesh.toml", &config)])
     }

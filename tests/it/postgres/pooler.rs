@@ -82,7 +82,7 @@ fn servers_behind_a_pooler_exchange_notifications_over_a_direct_address() {
     let Some(cluster) = Cluster::start() else { return };
     cluster.execute(TABLES);
     let Some(pooler) = Pooler::start(&cluster, 2) else { return };
-    let settings = format!("[postgres]\npooler = true\nlisten_url = {:?}\n", cluster.url());
+    let settings = format!("[postgres]\npooler = {:?}\n", cluster.url());
     let folder = TempDir::new();
     let schema = folder.write("schema.json", SCHEMA);
     let config = folder.write(
@@ -114,10 +114,10 @@ fn changes_are_found_by_polling_behind_a_pooler() {
     let install = ["check", "--database", &cluster.url(), "--install-triggers", "run"];
     assert!(command(&install).output().unwrap().status.success());
     let folder = TempDir::new();
-    for (name, direct) in
-        [("with.toml", format!("listen_url = {:?}", cluster.url())), ("without.toml", String::new())]
+    for (name, pooler_setting) in
+        [("with.toml", format!("{:?}", cluster.url())), ("without.toml", "true".to_owned())]
     {
-        let config = folder.write(name, &format!("[postgres]\npooler = true\n{direct}\n"));
+        let config = folder.write(name, &format!("[postgres]\npooler = {pooler_setting}\n"));
         let server = Server::start(&["--config", &config, "--database", &pooler.url()]);
         let mut stream = events::open(&server, "/post/1/events", TITLE);
         let _ = stream.data();

@@ -123,7 +123,7 @@ fn a_write_that_may_have_been_made_is_not_repeated_and_says_so() {
     primary.wait_for_replica(&standby);
     let folder = TempDir::new();
     let schema = folder.write("schema.json", SCHEMA);
-    let config = folder.write("mesh.toml", "mutations.enabled = true\npostgres.wait = \"200ms\"\n");
+    let config = folder.write("mesh.toml", "mutations.enabled = true\n");
     let url = Cluster::url_of(&[&standby, &primary], "target_session_attrs=read-write");
     let server = Server::start(&["--config", &config, "--database", &url, "--schema", &schema]);
     assert_eq!(write_name(server.address, "Bea").map(|(status, _)| status), Some(200));

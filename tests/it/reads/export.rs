@@ -1,6 +1,10 @@
 //! Exports of collections over HTTP. `SPEC §16`
 
-use mesh_tests::{Cluster, Connection, Database, Request, Response, Server, encode, wait_until};
+use std::net::Ipv4Addr;
+
+use mesh_tests::{
+    Cluster, Connection, Database, Request, Response, Server, connect_from, encode, wait_until,
+};
 use serde_json::{Value, json};
 
 use crate::support::sessions::{Deployment, Session, why};
@@ -144,7 +148,8 @@ fn an_export_that_nobody_reads_takes_little_memory_and_ends_at_its_deadline() {
 #[test]
 fn exports_are_bounded_for_an_address_and_for_all() {
     let database = large();
-    let server = serve(&database, "at_once = 3\n[limits]\nexports_per_address = 2\n");
+    // One export for each thirty requests, a quarter of them of one address.
+    let server = serve(&database, "[limits]\nrequests = 240\n");
     let request = export_request("/mesh/post", AUTHORS, NDJSON);
     let open = [begin(&server, &request), begin(&server, &request)];
     assert_eq!(open.each_ref().map(|(_, head)| head.status), [200, 200]);
@@ -153,10 +158,10 @@ fn exports_are_bounded_for_an_address_and_for_all() {
     assert!(third.header("retry-after").is_some());
     drop(open);
     wait_until("there is room again", || server.send(&request).status == 200);
-    let config = database.dir.write("one.toml", "[export]\nenabled = true\nat_once = 1\n");
-    let server = Server::start(&["--database", &database.url(), "--config", &config]);
+    let server = serve(&database, "[limits]\nrequests = 30\n");
     let _open = begin(&server, &request);
-    assert_eq!(server.send(&request).status, 503);
+    let other = connect_from(Ipv4Addr::new(127, 0, 0, 2), server.address).unwrap();
+    assert_eq!(Connection::from_stream(other).send(&request).status, 503);
 }
 
 #[test]

@@ -220,6 +220,7 @@ fn what_is_not_a_key_is_refused() {
     }
 }
 
+/// Attack without a session: guesses of API keys.
 #[test]
 fn guesses_are_limited_and_do_not_affect_keys() {
     let site = Site::sqlite("");
@@ -247,9 +248,10 @@ fn guesses_are_limited_and_do_not_affect_keys() {
     assert_eq!(get(&server, &key, IDS).status, 200);
 }
 
+/// Attack with access to the page or the log: secrets in log lines and errors.
 #[test]
 fn a_key_is_in_no_log_and_in_no_error() {
-    let site = Site::sqlite("[audit]\nfile = \"audit.log\"");
+    let site = Site::sqlite("[audit]\nstore = \"file:audit.log\"");
     let key = site.key(&["--role", "editor", "--owner", "7"]);
     let path = site.files.dir.path().join("log");
     let mut serve = command(&["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--log-format", "json"]);
@@ -287,7 +289,7 @@ fn with_signatures_a_key_reads_and_begins_sessions() {
     let integrity = "[integrity]\nenabled = true\nsecret = \"the secret of these tests, 32 bytes or more\"\n\
         [integrity.users]\ntable = \"accounts\"\n";
     let site = Site::sqlite(&format!(
-        "[audit]\nfile = \"audit.log\"\n[limits]\nper_session = \"20/h\"\n{integrity}"
+        "[audit]\nstore = \"file:audit.log\"\n[limits]\nper_session = \"20/h\"\n{integrity}"
     ));
     let key = site.key(&["--role", "editor", "--owner", "7", "--expires", "1h"]);
     let server = site.start();

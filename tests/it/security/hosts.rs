@@ -52,6 +52,7 @@ fn serve(blog: &Database, settings: &str) -> Server {
     Server::start(&["--config", &config, "--docs", "--mutations"])
 }
 
+/// Attack without a session: a page of a foreign site whose name resolves to the server (DNS rebinding).
 #[test]
 fn a_foreign_host_is_misdirected_on_every_route() {
     let blog = Database::blog();

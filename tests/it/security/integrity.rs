@@ -159,6 +159,7 @@ fn a_logout_in_memory_applies_to_one_server_only() {
     assert!(!deployment.database.dir.path().join("data.db.mesh-state").exists());
 }
 
+/// Attack without a session: guesses of passwords.
 #[test]
 fn wrong_passwords_are_rate_limited() {
     let deployment = Deployment::new("[limits]\nlogin_per_minute = 3\n");
@@ -174,6 +175,8 @@ fn wrong_passwords_are_rate_limited() {
 }
 
 /// Unknown accounts take as long as known ones.
+///
+/// Attack without a session: finding accounts by the time of a login.
 #[test]
 fn the_time_of_a_login_does_not_reveal_accounts() {
     let deployment = Deployment::new("[limits]\nlogin_per_minute = 1000\n");
@@ -199,6 +202,7 @@ fn the_time_of_a_login_does_not_reveal_accounts() {
     assert!((0.4..2.5).contains(&ratio), "known {known:?}, unknown {unknown:?}");
 }
 
+/// Attack with access to the page or the log: secrets in log lines and errors.
 #[test]
 fn secrets_stay_secret_and_short_ones_are_refused() {
     let deployment = Deployment::new("");
@@ -319,6 +323,8 @@ fn query_logs_in_signs_pages_and_logs_out() {
 }
 
 /// Headers of proxies and pages do not change the role, which comes from the token.
+///
+/// Attack without a session: a session token with other claims, a role or an expiry of the client's choice.
 #[test]
 fn claims_outside_the_token_are_ignored() {
     let deployment = Deployment::new("");
@@ -395,6 +401,8 @@ fn upload(session: &Session, path: &str, of: (&str, &str), meta: Option<&str>) -
 }
 
 /// A signed statement must match the field of the path.
+///
+/// Attack with captured traffic: a signed upload sent to another field.
 #[test]
 fn a_signed_upload_is_valid_for_its_field_only() {
     let deployment = Deployment::new("");

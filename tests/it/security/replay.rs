@@ -86,6 +86,7 @@ pub(crate) fn assert_nothing_is_replayed(start: &dyn Fn() -> Server) {
     captured.send(&third, &session);
 }
 
+/// Attack with captured traffic: a captured read or write sent again, to any server of a deployment.
 #[test]
 fn servers_that_share_a_state_file_accept_a_signature_once() {
     let deployment = Deployment::with("binding = \"require\"", "");

@@ -107,6 +107,7 @@ fn registered_only(registration: &str) -> (Server, Database) {
     (server, blog)
 }
 
+/// Attack with a session of few rights: a query that is not registered, on any route.
 #[test]
 fn with_registered_queries_only_no_route_answers_another_shape() {
     let (server, _blog) = registered_only("closed");
@@ -341,6 +342,8 @@ fn answer(reply: &Response, names: [&str; 4]) -> String {
     text
 }
 
+/// Attack with a session of few rights: distinguishing a hidden name from one that does not exist by an error
+/// or a suggestion, on any route.
 #[test]
 fn hidden_names_are_answered_like_names_that_do_not_exist() {
     let (server, _deployment) = curtained();

@@ -204,6 +204,7 @@ fn steps_are_checked_before_any_runs() {
     });
 }
 
+/// Attack with a session of few rights: a batch without a right to write that blocks the writes of others.
 #[test]
 fn a_batch_has_a_write() {
     on_both(|orders| {
@@ -214,6 +215,8 @@ fn a_batch_has_a_write() {
     });
 }
 
+/// Attack with a session of few rights: references in a batch that expand to much more text than the batch
+/// contains.
 #[test]
 fn the_values_of_references_are_bounded_together() {
     on_both(|orders| {
@@ -269,6 +272,7 @@ fn batches_need_the_write_routes_and_take_no_query_or_condition() {
     assert_eq!(post("If-Match", "*").status, 400);
 }
 
+/// Attack with a session of few rights: a batch without a right to write that blocks the writes of others.
 #[test]
 fn policies_hold_for_each_step() {
     let database = Database::new(
@@ -320,8 +324,8 @@ fn streams_send_the_result_of_a_batch_once() {
 fn the_audit_log_has_the_steps_of_a_batch_and_the_records_of_a_list() {
     let folder = TempDir::new();
     let log = folder.path().join("audit.ndjson");
-    let config =
-        folder.write("mesh.toml", &format!("[mutations]\nenabled = true\n[audit]\nfile = {log:?}\n"));
+    let settings = format!("[mutations]\nenabled = true\n[audit]\nstore = \"file:{}\"\n", log.display());
+    let config = folder.write("mesh.toml", &settings);
     let shop = Shop::with(&["--config", &config]);
     let steps = json!({"steps": [
         {"method": "POST", "path": "/user", "body": {"name": "Di"}, "as": "u"},

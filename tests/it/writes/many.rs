@@ -155,6 +155,7 @@ fn the_record_that_violates_a_deferred_constraint_is_named() {
     });
 }
 
+/// Attack with a session of few rights: a list whose replies fill the memory.
 #[test]
 fn replies_are_bounded_together_and_while_they_are_read() {
     let database = Database::new(&format!("{TABLES} UPDATE kinds SET name = hex(zeroblob(200000));"));

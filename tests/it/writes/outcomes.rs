@@ -241,7 +241,7 @@ impl Site {
             &SCHEMA.replace("\"note\": {\"table\"", &format!("{entities}\"note\": {{\"table\"")),
         );
         let config = format!(
-            "database = \"{}\"\nschema = \"schema.json\"\nmutations.enabled = true\n{settings}[audit]\nfile = \"{}\"\n",
+            "database = \"{}\"\nschema = \"schema.json\"\nmutations.enabled = true\n{settings}[audit]\nstore = \"file:{}\"\n",
             engine.url(&proxy),
             folder.path().join("audit.log").display()
         );

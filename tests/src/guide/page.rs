@@ -112,8 +112,7 @@ impl Page {
     /// Replaces `cargo run` by the program that is built already.
     #[expect(clippy::unused_self, reason = "commands are read in the context of a page")]
     pub(super) fn command(&self, text: &str) -> String {
-        text.replace("cargo run --release -p mesh-server -- ", "mesh-server ")
-            .replace("cargo run -p mesh-server -- ", "mesh-server ")
+        text.replace("cargo run --release -- ", "mesh-server ")
             .replace("target/release/mesh-server ", "mesh-server ")
     }
 

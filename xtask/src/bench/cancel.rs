@@ -75,7 +75,7 @@ impl SlowRead {
             Self::Endless => json!({"endless": {"$select": {"total": true}}}),
             Self::NestedFilter => {
                 let innermost = json!({"field": "id", "op": "gt", "value": 0});
-                let filter = (0..8).rev().fold(innermost, |filter, level| {
+                let filter = (0..7).rev().fold(innermost, |filter, level| {
                     let relation = if level % 2 == 0 { "tags" } else { "posts" };
                     json!({"relation": relation, "op": "every", "where": filter})
                 });
@@ -93,7 +93,7 @@ impl SlowRead {
     fn name(self) -> &'static str {
         match self {
             Self::Endless => "endless",
-            Self::NestedFilter => "8 x every",
+            Self::NestedFilter => "7 x every",
             Self::SortedByCount => "by count",
         }
     }
@@ -162,8 +162,8 @@ fn start(program: &Path, url: &str, cause: Cause) -> Result<Server, String> {
     let mut command = Command::new(program);
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", url]);
     command.env("MESH_REQUEST_TIMEOUT", format!("{}ms", cause.timeout().as_millis()));
-    command.env("MESH_LIMITS__FILTER_DEPTH", "16").env("MESH_LIMITS__RELATED_SORT_ROWS", "1000000000000");
-    command.env("MESH_POSTGRES__CONNECTIONS", "1").stdin(Stdio::null()).stderr(Stdio::inherit());
+    command.env("MESH_LIMITS__RELATED_SORT_ROWS", "1000000000000");
+    command.env("MESH_LIMITS__DATABASE_CONNECTIONS", "1").stdin(Stdio::null()).stderr(Stdio::inherit());
     Server::try_spawn(&mut command, None)
 }
 

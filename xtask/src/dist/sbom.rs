@@ -5,20 +5,22 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{FEATURES, SERVER, write};
+use super::{FEATURES, SERVER, SERVER_PACKAGE, write};
 use crate::steps;
 use crate::tidy::dependencies::{list, name};
 
 /// Writes the document of the server for these targets.
 pub(super) fn make(root: &Path, folder: &Path, targets: &[&str]) -> Result<PathBuf, String> {
-    let metadata =
-        printed(root, &format!("metadata --format-version 1 --locked --features {SERVER}/{FEATURES}"))?;
+    let metadata = printed(
+        root,
+        &format!("metadata --format-version 1 --locked --features {SERVER_PACKAGE}/{FEATURES}"),
+    )?;
     let metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
     let mut built = BTreeSet::new();
     for target in targets {
         // The metadata covers the workspace with the features of all members; the tree covers the server alone.
         let tree = format!(
-            "tree --locked -p {SERVER} --features {FEATURES} --target {target} -e normal,build --prefix none"
+            "tree --locked -p {SERVER_PACKAGE} --features {FEATURES} --target {target} -e normal,build --prefix none"
         );
         built.extend(printed(root, &tree)?.lines().filter_map(|line| {
             let (name, rest) = line.split_once(" v")?;
@@ -68,7 +70,7 @@ fn document(
         packages.filter_map(|package| Some((package.get("id")?.as_str()?, package))).collect();
     let nodes = metadata.get("resolve").map(|resolve| list(resolve, "nodes")).unwrap_or_default();
     let edges: BTreeMap<&str, BTreeSet<&str>> = nodes.iter().filter_map(edges_of).collect();
-    let server = packages.iter().find(|(_, package)| name(package) == SERVER);
+    let server = packages.iter().find(|(_, package)| name(package) == SERVER_PACKAGE);
     let server = *server.ok_or("cargo metadata has no server")?.0;
     let mut reached = BTreeSet::from([server]);
     let mut open = vec![server];
@@ -144,7 +146,7 @@ mod tests {
         let path = make(&crate::root(), folder.path(), &["x86_64-unknown-linux-gnu"]).unwrap();
         let document: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         assert_eq!((&document["bomFormat"], &document["specVersion"]), (&json!("CycloneDX"), &json!("1.5")));
-        assert_eq!(document["metadata"]["component"]["name"], SERVER);
+        assert_eq!(document["metadata"]["component"]["name"], SERVER_PACKAGE);
         let components = document["components"].as_array().unwrap();
         let mut references = BTreeSet::new();
         for component in components {

@@ -87,10 +87,12 @@ fn check_package(package: &Value, documentation: &Documentation<'_>) -> Vec<Stri
     }
     let is_tested = documentation.library.contains(&format!("{}/README.md\")", name(package)))
         || documentation.library.contains("include_str!(\"../README.md\")");
-    if !documentation.readme.contains("```rust") || !is_tested {
+    // A program has no public items, and its README no Rust code.
+    let is_library = !documentation.library.is_empty();
+    if is_library && (!documentation.readme.contains("```rust") || !is_tested) {
         faults.push("its README has no example that doc tests run".to_owned());
     }
-    if !documentation.library.contains("#![deny(missing_docs)]") {
+    if is_library && !documentation.library.contains("#![deny(missing_docs)]") {
         faults.push("its lib.rs does not deny missing documentation".to_owned());
     }
     for feature in features(package) {
@@ -99,7 +101,9 @@ fn check_package(package: &Value, documentation: &Documentation<'_>) -> Vec<Stri
         if !documentation.readme.contains(&word) {
             faults.push(format!("its README does not describe the feature {word}"));
         }
-        if !documented.clone().any(|line| line.contains(&word)) && !is_own_page(documentation.library) {
+        let is_described =
+            documented.clone().any(|line| line.contains(&word)) || is_own_page(documentation.library);
+        if is_library && !is_described {
             faults.push(format!("its lib.rs does not describe the feature {word}"));
         }
     }
@@ -167,8 +171,10 @@ mod tests {
     fn published_crates_are_documented() {
         let good = Documentation { readme: README, library: LIBRARY };
         assert_eq!(check_package(&package(), &good), Vec::<String>::new());
-        let silent = Documentation { readme: "", library: "" };
+        let silent = Documentation { readme: "", library: "//! It." };
         assert_eq!(check_package(&package(), &silent).len(), 4);
+        let program = Documentation { readme: "It has `f`.", library: "" };
+        assert_eq!(check_package(&package(), &program), Vec::<String>::new());
         let mut bare = package();
         for key in MANIFEST {
             bare[key] = Value::Null;

@@ -6,8 +6,11 @@ use serde_json::Value;
 
 use crate::steps;
 
-/// Packages that only the server may depend on, so that every other crate works with any runtime. Back ends may use tokio.
+/// Packages that only [`SERVERS`] may depend on, so that every other crate works with any runtime. Back ends may use tokio.
 const SERVER_ONLY: [&str; 3] = ["tokio", "hyper", "hyper-util"];
+
+/// The service and the program, which may depend on those packages.
+const SERVERS: [&str; 2] = ["mesh-server", "mesh-cli"];
 
 /// The back ends, each with the drivers that no other crate may depend on.
 const BACK_ENDS: [(&str, &[&str]); 3] = [
@@ -35,7 +38,11 @@ pub(super) fn faults(root: &Path) -> Result<Vec<String>, String> {
 
 /// Whether a dependency is allowed for tests only: tests open databases themselves, and use the test kit.
 fn is_for_tests_of(from: &str, to: &str) -> bool {
-    matches!((from, to), ("mesh-server", "rusqlite") | ("mesh-postgres" | "mesh-mysql", "mesh-tests"))
+    let is_back_end = BACK_ENDS.iter().any(|(name, _)| *name == to);
+    match from {
+        "mesh-server" => is_back_end || ["rusqlite", "mesh-sql", "mesh-tests"].contains(&to),
+        _ => matches!((from, to), ("mesh-postgres" | "mesh-mysql", "mesh-tests")),
+    }
 }
 
 /// Returns the metadata of the workspace.
@@ -58,8 +65,9 @@ pub(crate) fn name(value: &Value) -> &str {
 fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
     let is_back_end = BACK_ENDS.iter().any(|(name, _)| *name == from);
     // Uploads are written to files on tokio's thread pool, and COMMIT is awaited in a task of its own.
-    let may_use_tokio = to == "tokio" && (["mesh-uploads", "mesh-backend"].contains(&from) || is_back_end);
-    if SERVER_ONLY.contains(&to) && from != "mesh-server" && !may_use_tokio {
+    let may_use_tokio =
+        to == "tokio" && (["mesh-uploads", "mesh-backend", "mesh-integrity"].contains(&from) || is_back_end);
+    if SERVER_ONLY.contains(&to) && !SERVERS.contains(&from) && !may_use_tokio {
         return Some(format!("{from}: must not depend on {to}, which belongs to mesh-server"));
     }
     let driver_of = BACK_ENDS.iter().find(|(_, drivers)| drivers.contains(&to));
@@ -74,7 +82,17 @@ fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
         return None;
     }
     match (from, to) {
-        ("mesh-server", _) | ("mesh-plan", "mesh-ql" | "mesh-schema") | ("mesh-wire", "mesh-ql") => None,
+        // No crate depends on the program.
+        (_, "mesh-cli") => Some(format!("{from}: must not depend on {to}")),
+        ("mesh-server", "mesh-backend" | "mesh-sql") => {
+            Some(format!("{from}: must not depend on {to}, which only mesh-cli needs"))
+        }
+        ("mesh-server", to) if BACK_ENDS.iter().any(|(name, _)| *name == to) => {
+            Some(format!("{from}: must not depend on {to}, which only mesh-cli needs"))
+        }
+        ("mesh-cli" | "mesh-server", _)
+        | ("mesh-plan", "mesh-ql" | "mesh-schema")
+        | ("mesh-wire", "mesh-ql") => None,
         ("mesh-docs", "mesh-plan" | "mesh-ql" | "mesh-schema" | "mesh-wire") => None,
         ("mesh-sql", "mesh-plan" | "mesh-ql" | "mesh-schema") => None,
         (_, "mesh-backend" | "mesh-plan" | "mesh-sql" | "mesh-ql" | "mesh-schema" | "mesh-integrity")
@@ -102,6 +120,9 @@ mod tests {
         let allowed = [
             ("mesh-server", "mesh-wire", false),
             ("mesh-server", "tokio", false),
+            ("mesh-cli", "mesh-server", false),
+            ("mesh-cli", "mesh-sqlite", false),
+            ("mesh-cli", "hyper", false),
             ("mesh-plan", "mesh-schema", false),
             ("mesh-sql", "mesh-plan", false),
             ("mesh-sqlite", "mesh-sql", false),
@@ -136,6 +157,10 @@ mod tests {
             ("mesh-plan", "tokio", false),
             ("mesh-wire", "hyper", true),
             ("mesh-server", "rusqlite", true),
+            ("mesh-server", "mesh-sqlite", true),
+            ("mesh-server", "mesh-sql", false),
+            ("mesh-server", "mesh-cli", false),
+            ("mesh-cli", "rusqlite", false),
             ("mesh-sqlite", "tokio-postgres", false),
             ("mesh-sqlite", "mesh-wire", false),
             ("mesh-backend", "tokio-postgres", false),

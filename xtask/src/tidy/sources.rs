@@ -14,7 +14,7 @@ const ALLOWED_PATHS: [(&str, &[&str]); 5] = [
         &["mesh-sql/src", "mesh-backend/src", "mesh-sqlite/src", "mesh-postgres/src", "mesh-mysql/src"],
     ),
     ("mysql_async", &["mesh-mysql/src"]),
-    ("rusqlite", &["mesh-sqlite/src", "mesh-server/src/cli/commands/demo"]),
+    ("rusqlite", &["mesh-sqlite/src", "mesh-cli/src/cli/commands/demo"]),
     ("tokio_postgres", &["mesh-postgres/src"]),
     ("nom", &["mesh-ql/src/parse/token", "mesh-schema/src/document/join_condition.rs"]),
 ];

@@ -7,9 +7,9 @@ use crate::PlanError;
 use crate::error::PlanErrorKind;
 use crate::plan::ColumnSource;
 use crate::planner::Planner;
+use crate::planner::comparable::Comparable;
 use crate::planner::context::Scope;
 use crate::planner::literal::describe;
-use crate::planner::subject::Comparable;
 use crate::value::json::{JsonPointer, JsonType};
 
 /// Returns the scalar at a location in a JSON field, of any type.

@@ -2,8 +2,8 @@
 //!
 //! The uses of parameters are recorded when a query is planned. A run of a cached plan converts the values of its request
 //! with the same functions, so a value is checked like a literal. The result is a list of inputs, to which the conditions of
-//! the plan refer, and a text that describes the form of the conditions. Runs of one form share the plan. Most conditions
-//! have one form; a list has one form for each power of two of its length, and beyond 1,024 for each multiple of it.
+//! the plan refer, and a text that describes the variant of the conditions. Runs of one variant share the plan. Most conditions
+//! have one variant; a list has one variant for each power of two of its length, and beyond 1,024 for each multiple of it.
 
 mod binder;
 
@@ -43,7 +43,7 @@ pub(crate) struct BoundParams {
     pub(crate) inputs: Vec<Value>,
     /// The sort values of the cursor, if a parameter contains one.
     pub(crate) cursor: Option<Arc<[Value]>>,
-    pub(crate) form: String,
+    pub(crate) variant: String,
 }
 
 /// The parameters of a query that is being planned.
@@ -55,7 +55,7 @@ pub(in crate::planner) struct Recorder<'v> {
 impl<'v> Recorder<'v> {
     pub(in crate::planner) fn new(param_input: ParamInput<'v>, limits: &Limits) -> Self {
         let (in_values, page_max) = (limits.query.in_values, limits.query.page_max);
-        let binder = Binder { param_input, in_values, page_max, inputs: Vec::new(), form: String::new() };
+        let binder = Binder { param_input, in_values, page_max, inputs: Vec::new(), variant: String::new() };
         Self { uses: Vec::new(), binder }
     }
 
@@ -69,7 +69,7 @@ impl<'v> Recorder<'v> {
     ) -> Result<Predicate, PlanError> {
         let usage = ConditionUse { path: path.to_owned(), left, op, operand: operand.clone() };
         let condition = self.binder.condition(&usage)?;
-        let text = format!("{} {} {}", usage.left.source, op.name(), DisplayOperand(operand));
+        let text = format!("{} {} {}", usage.left.source, op.as_str(), DisplayOperand(operand));
         self.uses.push(ParamUse::Condition(Box::new(usage)));
         Ok(Predicate::Param { text, condition: Box::new(condition) })
     }
@@ -111,8 +111,8 @@ impl<'v> Recorder<'v> {
         if self.uses.iter().any(ParamUse::is_cursor) {
             self.binder.describe_cursor(cursor);
         }
-        let Binder { in_values, page_max, inputs, form, .. } = self.binder;
-        Ok((Some(Box::new(Parameters { uses: self.uses, form, in_values, page_max })), inputs))
+        let Binder { in_values, page_max, inputs, variant, .. } = self.binder;
+        Ok((Some(Box::new(Parameters { uses: self.uses, variant, in_values, page_max })), inputs))
     }
 }
 
@@ -123,20 +123,21 @@ impl PlannedQuery {
         uses.iter().flat_map(ParamUse::names).map(|name| name.value.clone()).collect()
     }
 
-    /// Returns the form of the conditions with parameters; empty if there are none.
-    pub(crate) fn form(&self) -> &str {
-        self.params.as_deref().map_or("", |params| params.form.as_str())
+    /// Returns the variant of the conditions with parameters; empty if there are none.
+    pub(crate) fn variant(&self) -> &str {
+        self.params.as_deref().map_or("", |params| params.variant.as_str())
     }
 
     /// Converts the values of a request for a run of the query.
     pub(crate) fn bind(&self, param_input: ParamInput<'_>) -> Result<BoundParams, PlanError> {
         let Some(params) = &self.params else {
             check_known(&[], param_input)?;
-            return Ok(BoundParams { inputs: Vec::new(), cursor: None, form: String::new() });
+            return Ok(BoundParams { inputs: Vec::new(), cursor: None, variant: String::new() });
         };
         let Parameters { uses, in_values, page_max, .. } = &**params;
         let (in_values, page_max) = (*in_values, *page_max);
-        let mut binder = Binder { param_input, in_values, page_max, inputs: Vec::new(), form: String::new() };
+        let mut binder =
+            Binder { param_input, in_values, page_max, inputs: Vec::new(), variant: String::new() };
         let mut cursor = None;
         for usage in uses {
             match usage {
@@ -153,7 +154,7 @@ impl PlannedQuery {
             binder.describe_cursor(cursor.as_deref());
         }
         check_known(uses, param_input)?;
-        Ok(BoundParams { inputs: binder.inputs, cursor, form: binder.form })
+        Ok(BoundParams { inputs: binder.inputs, cursor, variant: binder.variant })
     }
 
     fn open(&self, text: &str) -> Option<Arc<[Value]>> {

@@ -5,12 +5,12 @@ use mesh_schema::Cardinality;
 use super::rights::{self, WriteKind};
 use super::{WritePlanner, WriteRequest, WriteTarget, find_entity};
 use crate::PlanError;
-use crate::mutation::{LinkKey, Subject};
+use crate::mutation::{GuardedEntity, LinkLocation};
 use crate::policy::View;
 
 /// Checks what does not depend on ids and values: that the entity and the relation exist, and that the principal has a
 /// right to such a write. Returns the entity of the path.
-pub(crate) fn check(view: &View, request: &WriteRequest<'_>) -> Result<Subject, PlanError> {
+pub(crate) fn check(view: &View, request: &WriteRequest<'_>) -> Result<GuardedEntity, PlanError> {
     let planner = WritePlanner { view, request };
     let mut subject = planner.subject(find_entity(&view.schema, request.target.entity(), None)?)?;
     match request.target {
@@ -26,7 +26,7 @@ pub(crate) fn check(view: &View, request: &WriteRequest<'_>) -> Result<Subject, 
         }
         WriteTarget::Attach { relation, .. } => {
             let other = planner.related(&subject, relation, Cardinality::Many)?;
-            if let LinkKey::Junction { .. } = other.key {
+            if let LinkLocation::Junction { .. } = other.link {
                 rights::check_junction(view, &subject, &other, WriteKind::Create)?;
             } else {
                 WriteKind::Create.check_entity(other.subject.entity())?;
@@ -35,11 +35,11 @@ pub(crate) fn check(view: &View, request: &WriteRequest<'_>) -> Result<Subject, 
         }
         WriteTarget::Remove { relation, .. } => {
             let other = planner.related(&subject, relation, Cardinality::Many)?;
-            match other.key {
-                LinkKey::Junction { .. } => {
+            match other.link {
+                LinkLocation::Junction { .. } => {
                     rights::check_junction(view, &subject, &other, WriteKind::Update)?
                 }
-                LinkKey::InSubject(_) | LinkKey::InRelated(_) => {
+                LinkLocation::InParent(_) | LinkLocation::InRelated(_) => {
                     rights::check_delete(other.subject.entity())?
                 }
             }

@@ -7,7 +7,7 @@
 use mesh_schema::{Entity, NativeKind, NativeType, Size};
 
 use crate::error::{FieldFault, WriteFault};
-use crate::mutation::{Assignment, Subject};
+use crate::mutation::{Assignment, GuardedEntity};
 use crate::{Value, WriteError};
 
 /// Returns the faults of values that exceed the known limits of their columns, if their fields are visible.
@@ -76,7 +76,7 @@ fn digits_before_point(number: &str) -> usize {
     digits.bytes().take_while(u8::is_ascii_digit).count()
 }
 
-impl Subject {
+impl GuardedEntity {
     /// Returns the error for a write of which the database refused a value. It lists all values that are known not to fit
     /// their columns, and the values of `columns`, which the database named.
     pub fn unfit(&self, values: &[Assignment], columns: &[&str]) -> WriteError {

@@ -3,7 +3,7 @@
 use super::members::MemberFields;
 use super::rights::WriteKind;
 use super::{WritePlanner, WriteRequest, check};
-use crate::mutation::{Action, Fields, Reference, Subject};
+use crate::mutation::{Action, Fields, GuardedEntity, Reference};
 use crate::policy::View;
 use crate::{Error, PlanError};
 
@@ -11,7 +11,7 @@ use crate::{Error, PlanError};
 pub(crate) struct CreatePlanner<'a> {
     view: &'a View,
     request: &'a WriteRequest<'a>,
-    subject: Subject,
+    subject: GuardedEntity,
     fields: MemberFields<'a>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> CreatePlanner<'a> {
     }
 
     /// Returns the entity, with the conditions of policies on the records.
-    pub(crate) fn subject(&self) -> &Subject {
+    pub(crate) fn subject(&self) -> &GuardedEntity {
         &self.subject
     }
 

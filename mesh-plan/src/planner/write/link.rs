@@ -3,9 +3,9 @@
 use mesh_schema::{Cardinality, ColumnPair, Entity, Link, Relation};
 
 use super::{WritePlanner, value};
+use crate::PlanError;
 use crate::error::{FieldFault, WriteFault};
-use crate::mutation::{KeyColumns, LinkKey, RelatedRecord};
-use crate::{JsonId, PlanError};
+use crate::mutation::{JsonId, LinkColumns, LinkLocation, RelatedRecord};
 
 impl WritePlanner<'_> {
     /// Returns the id in the body `{entityId}`.
@@ -29,7 +29,7 @@ impl WritePlanner<'_> {
     }
 }
 
-impl LinkKey {
+impl LinkLocation {
     /// Finds the columns that store a relation's link.
     ///
     /// In a to-many relation, the target refers to the parent. In a to-one relation, the link is on the side whose columns
@@ -49,7 +49,7 @@ impl LinkKey {
                 };
             }
         };
-        let all = || KeyColumns { set: pairs.clone(), same: Vec::new() };
+        let all = || LinkColumns { set: pairs.clone(), same: Vec::new() };
         if relation.cardinality == Cardinality::Many {
             return Self::InRelated(all());
         }
@@ -57,12 +57,12 @@ impl LinkKey {
         let is_in_parent_id = |pair: &ColumnPair| parent.is_id_column(&pair.parent);
         let is_of_target = pairs.iter().all(is_in_parent_id) && refers(target, parent, pairs);
         if let Some(key) = split(pairs, is_in_target_id, is_in_parent_id).filter(|_| !is_of_target) {
-            return Self::InSubject(key);
+            return Self::InParent(key);
         }
         if let Some(key) = split(pairs, is_in_parent_id, is_in_target_id) {
             return Self::InRelated(key);
         }
-        if pairs.iter().all(is_named_after_parent) { Self::InRelated(all()) } else { Self::InSubject(all()) }
+        if pairs.iter().all(is_named_after_parent) { Self::InRelated(all()) } else { Self::InParent(all()) }
     }
 }
 
@@ -79,12 +79,12 @@ fn split(
     pairs: &[ColumnPair],
     is_referred: impl Fn(&ColumnPair) -> bool,
     is_own: impl Fn(&ColumnPair) -> bool,
-) -> Option<KeyColumns> {
+) -> Option<LinkColumns> {
     let is_free = |pair: &ColumnPair| is_referred(pair) && !is_own(pair);
     let has_free = pairs.iter().any(is_free);
     let is_set = |pair: &ColumnPair| if has_free { is_free(pair) } else { is_referred(pair) };
     let (set, same): (Vec<_>, Vec<_>) = pairs.iter().cloned().partition(is_set);
-    (!set.is_empty()).then_some(KeyColumns { set, same })
+    (!set.is_empty()).then_some(LinkColumns { set, same })
 }
 
 fn is_named_after_parent(pair: &ColumnPair) -> bool {
@@ -118,10 +118,10 @@ mod tests {
         let (users, profiles) = (schema.find("user").unwrap(), schema.find("profile").unwrap());
         let user = schema.entity(users);
         let Some(Member::Relation(id)) = user.member("profile") else { panic!() };
-        match LinkKey::of_relation(user, user.relation(id), schema.entity(profiles)) {
-            LinkKey::InSubject(key) => format!("users.{}", key.set[0].parent),
-            LinkKey::InRelated(key) => format!("profiles.{}", key.set[0].target),
-            LinkKey::Junction { .. } => panic!(),
+        match LinkLocation::of_relation(user, user.relation(id), schema.entity(profiles)) {
+            LinkLocation::InParent(key) => format!("users.{}", key.set[0].parent),
+            LinkLocation::InRelated(key) => format!("profiles.{}", key.set[0].target),
+            LinkLocation::Junction { .. } => panic!(),
         }
     }
 

@@ -6,13 +6,13 @@ use super::members::MemberFields;
 use super::rights::{WriteKind, not_writable};
 use super::{WritePlanner, WriteRequest, error};
 use crate::error::{FieldFault, WriteFault};
-use crate::mutation::{Action, Assignment, Mutation, Subject};
-use crate::planner::storage_form;
+use crate::mutation::{Action, Assignment, GuardedEntity, Mutation};
+use crate::planner::stored_values;
 use crate::{Error, Fields, Key};
 
 impl<'a> WritePlanner<'a> {
     /// Plans both writes. The rights that the request needs do not depend on whether the record exists.
-    pub(super) fn merge(&self, subject: &mut Subject, id: Key) -> Result<Action, Error> {
+    pub(super) fn merge(&self, subject: &mut GuardedEntity, id: Key) -> Result<Action, Error> {
         let entity = self.view.schema.entity(subject.entity);
         let create = self.part(subject, WriteKind::Create, &id, |values| Action::Create { values })?;
         // The id of a record that exists is not changed, so no right to change it is needed.
@@ -32,7 +32,7 @@ impl<'a> WritePlanner<'a> {
 
     fn part(
         &self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         kind: WriteKind,
         id: &Key,
         action: impl FnOnce(Vec<Assignment>) -> Action,
@@ -57,7 +57,7 @@ fn id_values(entity: &Entity, id: &Key) -> impl Iterator<Item = Assignment> {
     entity.id_fields().zip(id.iter()).map(|(field, part)| Assignment {
         field: field.name.as_str().into(),
         column: field.column.as_str().into(),
-        value: storage_form::encode(field, part.clone()),
+        value: stored_values::encode(field, part.clone()),
     })
 }
 

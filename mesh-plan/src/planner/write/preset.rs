@@ -5,9 +5,9 @@ use mesh_schema::{EntityId, Field, Member, Schema};
 use super::WritePlanner;
 use super::rights::WriteKind;
 use crate::error::PlanErrorKind;
-use crate::mutation::{Assignment, Subject};
+use crate::mutation::{Assignment, GuardedEntity};
 use crate::planner::context::NodeContext;
-use crate::planner::{literal, storage_form};
+use crate::planner::{literal, stored_values};
 use crate::policy::{Operand, Preset, SessionBinding, SessionInput};
 use crate::{Error, PlanError, Value, WriteError};
 
@@ -43,7 +43,7 @@ impl WritePlanner<'_> {
     /// Adds the values of a record that policies set. An update without values changes nothing.
     pub(super) fn add_presets(
         &self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         kind: WriteKind,
         values: &mut Vec<Assignment>,
     ) -> Result<(), Error> {
@@ -87,11 +87,11 @@ impl WritePlanner<'_> {
             }
             Operand::None | Operand::Many(_) => Value::Null,
         };
-        (value != Value::Null).then(|| storage_form::encode(field, value))
+        (value != Value::Null).then(|| stored_values::encode(field, value))
     }
 
     /// Returns whether policies set a field in this kind of write, so that the client does not choose its value.
-    pub(super) fn is_preset(&self, subject: &Subject, kind: WriteKind, field: &str) -> bool {
+    pub(super) fn is_preset(&self, subject: &GuardedEntity, kind: WriteKind, field: &str) -> bool {
         let presets = self.view.presets(subject.entity).iter();
         presets.filter(|preset| kind.sets(preset)).any(|preset| preset.field == field)
     }

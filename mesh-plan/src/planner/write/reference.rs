@@ -9,7 +9,7 @@ use mesh_schema::{Cardinality, Entity, EntityId, Field, Link, Schema, TableName}
 
 use super::WritePlanner;
 use super::rights::WriteKind;
-use crate::mutation::{Assignment, LinkKey, Reference, ReferenceColumn, ReferenceTarget, Subject};
+use crate::mutation::{Assignment, GuardedEntity, LinkLocation, Reference, ReferenceColumn, ReferenceTarget};
 use crate::plan::{ColumnSource, CompareOp, Predicate};
 use crate::policy::RecordUse;
 use crate::{PlanError, Value};
@@ -51,10 +51,10 @@ impl References {
                 }
                 let other = relation.target;
                 let (from, to, pairs): (_, _, Vec<Pair>) =
-                    match LinkKey::of_relation(entity, relation, schema.entity(other)) {
-                        LinkKey::InSubject(key) => (id, other, key.all().map(Pair::in_parent).collect()),
-                        LinkKey::InRelated(key) => (other, id, key.all().map(Pair::in_target).collect()),
-                        LinkKey::Junction { .. } => continue,
+                    match LinkLocation::of_relation(entity, relation, schema.entity(other)) {
+                        LinkLocation::InParent(key) => (id, other, key.all().map(Pair::in_parent).collect()),
+                        LinkLocation::InRelated(key) => (other, id, key.all().map(Pair::in_target).collect()),
+                        LinkLocation::Junction { .. } => continue,
                     };
                 if is_reference(schema.entity(from), schema.entity(to), relation.cardinality, &pairs) {
                     references.add(from, to, pairs);
@@ -121,7 +121,7 @@ impl WritePlanner<'_> {
     /// Returns the references in the body to records that the principal might not see.
     pub(super) fn references(
         &self,
-        subject: &Subject,
+        subject: &GuardedEntity,
         values: &[Assignment],
         kind: WriteKind,
     ) -> Result<Vec<Reference>, PlanError> {

@@ -5,7 +5,7 @@ use mesh_schema::{Entity, EntityId, FieldWrites};
 use super::error;
 use crate::PlanError;
 use crate::error::WriteFault;
-use crate::mutation::{LinkKey, RelatedRecord, Subject};
+use crate::mutation::{GuardedEntity, LinkLocation, RelatedRecord};
 use crate::policy::View;
 
 /// Whether a record is created or updated.
@@ -42,7 +42,7 @@ pub(super) fn check_delete(entity: &Entity) -> Result<(), PlanError> {
 /// Checks that a child may be created with its link to the parent. The relation in the path grants the right to set a column
 /// without a field, or a field that the schema makes writable for no role. A field that a policy denies is refused.
 pub(super) fn check_child_link(other: &RelatedRecord) -> Result<(), PlanError> {
-    let LinkKey::InRelated(key) = &other.key else { return Ok(()) };
+    let LinkLocation::InRelated(key) = &other.link else { return Ok(()) };
     let child = other.subject.entity();
     for pair in key.all() {
         let mut fields = child.fields.iter().filter(|field| field.column == pair.target).peekable();
@@ -54,13 +54,17 @@ pub(super) fn check_child_link(other: &RelatedRecord) -> Result<(), PlanError> {
 }
 
 /// Checks that the fields of the columns that store a to-one relation may be updated, and that their entity may be updated.
-pub(super) fn check_link(view: &View, subject: &Subject, other: &RelatedRecord) -> Result<(), PlanError> {
-    let (entity, columns): (_, Vec<&String>) = match &other.key {
-        LinkKey::InSubject(key) => (subject.entity(), key.set.iter().map(|pair| &pair.parent).collect()),
-        LinkKey::InRelated(key) => {
+pub(super) fn check_link(
+    view: &View,
+    subject: &GuardedEntity,
+    other: &RelatedRecord,
+) -> Result<(), PlanError> {
+    let (entity, columns): (_, Vec<&String>) = match &other.link {
+        LinkLocation::InParent(key) => (subject.entity(), key.set.iter().map(|pair| &pair.parent).collect()),
+        LinkLocation::InRelated(key) => {
             (other.subject.entity(), key.set.iter().map(|pair| &pair.target).collect())
         }
-        LinkKey::Junction { .. } => {
+        LinkLocation::Junction { .. } => {
             check_junction(view, subject, other, WriteKind::Create)?;
             return check_junction(view, subject, other, WriteKind::Update);
         }
@@ -79,11 +83,11 @@ pub(super) fn check_link(view: &View, subject: &Subject, other: &RelatedRecord) 
 /// needed too, so that the relation does not bypass a policy on the entity.
 pub(super) fn check_junction(
     view: &View,
-    subject: &Subject,
+    subject: &GuardedEntity,
     other: &RelatedRecord,
     kind: WriteKind,
 ) -> Result<(), PlanError> {
-    let LinkKey::Junction { table, from, to, .. } = &other.key else { return Ok(()) };
+    let LinkLocation::Junction { table, from, to, .. } = &other.link else { return Ok(()) };
     WriteKind::Update.check_entity(subject.entity())?;
     let refused = |id: &EntityId| {
         let (full, visible) = (view.full_schema.entity(*id), view.schema.entity(*id));

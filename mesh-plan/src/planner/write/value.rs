@@ -7,8 +7,9 @@ use mesh_ql::Literal;
 use mesh_schema::{Field, FieldType};
 use serde_json::value::RawValue;
 
-use super::super::{literal, storage_form};
-use crate::{JsonId, Value};
+use super::super::{literal, stored_values};
+use crate::Value;
+use crate::mutation::JsonId;
 
 /// Accepts any padding, and any spare bits of the last character.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -54,7 +55,7 @@ pub(super) fn parse(field: &Field, text: &str) -> Result<Value, (&'static str, S
             if is_unfit {
                 return Err((literal::takes(ty), describe(text)));
             }
-            Ok(storage_form::encode(field, value))
+            Ok(stored_values::encode(field, value))
         }
     }
 }

@@ -350,7 +350,7 @@ fn reads_of_many_rows_end_at_the_deadline() {
     assert!(block_on(mesh.read(&plan, &Context::default())).is_ok());
     // Rows of another resolver, which Mesh evaluates.
     let rows = tables_of_posts().rows(&plan).unwrap();
-    let nested = plan.nest_with_deadline(rows, &crate::rows::StepCounter::new(past.deadline));
+    let nested = plan.nest_with_deadline(rows, &crate::rows::DeadlineCheck::new(past.deadline));
     assert!(matches!(nested, Err(ResolveError::TimedOut)));
     // Few records, and many pairs of them.
     let pairs = (0..5_000i64).map(|id| vec![1.into(), id.into()]);

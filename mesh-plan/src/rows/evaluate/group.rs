@@ -10,7 +10,7 @@ use super::order::{self, Number};
 use super::predicate;
 use super::records::{Records, Row};
 use crate::plan::{Aggregate, ColumnSource, Grouping};
-use crate::rows::StepCounter;
+use crate::rows::DeadlineCheck;
 use crate::{ResolveError, Value};
 
 /// Returns the groups that satisfy `having`, each a row of its keys and aggregates. NULL is a key like any other value.
@@ -28,7 +28,7 @@ pub(super) fn fold<'a>(
         let compared = keys.iter().map(|key| order::compare(cell(left, *key), cell(right, *key)));
         compared.fold(Ordering::Equal, Ordering::then)
     };
-    evaluation.steps.check()?;
+    evaluation.deadline.check()?;
     records.rows.sort_by(|left, right| by_key(left, right));
     let groups: Vec<&[Row<'_>]> = if keys.is_empty() {
         vec![&records.rows]
@@ -37,11 +37,11 @@ pub(super) fn fold<'a>(
     };
     let mut rows = Vec::with_capacity(groups.len());
     for group in groups {
-        evaluation.steps.step()?;
+        evaluation.deadline.count_row()?;
         let first = group.first().map_or(&[][..], |row| row);
         let mut row: Vec<Value> = keys.iter().map(|key| cell(first, *key).clone()).collect();
         for (aggregate, column) in grouping.aggregates.iter().zip(&columns) {
-            row.push(compute(aggregate, *column, group, evaluation.steps)?);
+            row.push(compute(aggregate, *column, group, evaluation.deadline)?);
         }
         rows.push(Row { index: 0, cells: Cow::Owned(row) });
     }
@@ -50,7 +50,7 @@ pub(super) fn fold<'a>(
     let sources = keys.chain(aggregates).map(Some).collect();
     let mut groups = Records { path: records.path, sources, rows };
     if let Some(having) = &grouping.having {
-        predicate::filter(&mut groups, &evaluation.plan.bound(having), evaluation.steps)?;
+        predicate::filter(&mut groups, &evaluation.plan.bind(having), evaluation.deadline)?;
     }
     Ok(groups)
 }
@@ -63,14 +63,14 @@ fn compute(
     aggregate: &Aggregate,
     column: Option<usize>,
     rows: &[Row<'_>],
-    steps: &StepCounter,
+    deadline: &DeadlineCheck,
 ) -> Result<Value, ResolveError> {
     let Some(column) = column else { return Ok(count(rows.len())) };
     let mut values: Vec<&Value> = rows.iter().map(|row| cell(row, column)).collect();
     values.retain(|value| **value != Value::Null);
     let by_order = |left: &&Value, right: &&Value| order::compare(left, right);
     if aggregate.distinct {
-        steps.check()?;
+        deadline.check()?;
         values.sort_by(by_order);
         values.dedup_by(|left, right| by_order(left, right).is_eq());
     }

@@ -6,7 +6,7 @@ use mesh_ql::{Direction, Nulls};
 
 use super::records::Records;
 use crate::plan::SortKey;
-use crate::rows::StepCounter;
+use crate::rows::DeadlineCheck;
 use crate::{ResolveError, Value, ValueRef};
 
 /// Compares two values: NULL, then numbers and booleans, then text, then bytes, as in SQLite.
@@ -82,12 +82,12 @@ fn integer_with_real(integer: i64, real: f64) -> Ordering {
 pub(super) fn sort(
     records: &mut Records<'_>,
     order: &[SortKey],
-    steps: &StepCounter,
+    deadline: &DeadlineCheck,
 ) -> Result<(), ResolveError> {
     let is_used = |key: &&SortKey| !key.breaks_ties || records.find(&key.source).is_some();
     let order: Vec<&SortKey> = order.iter().filter(is_used).collect();
     let positions = positions(records, &order)?;
-    steps.check()?;
+    deadline.check()?;
     records
         .rows
         .sort_by(|left, right| compare_rows(&order, cells(left, &positions), cells(right, &positions)));

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::order::{self, Number};
 use super::records::Records;
 use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
-use crate::rows::StepCounter;
+use crate::rows::DeadlineCheck;
 use crate::value::json::{JsonPointer, JsonType};
 use crate::value::like::Pattern;
 use crate::{ResolveError, Value};
@@ -15,7 +15,7 @@ use crate::{ResolveError, Value};
 pub(super) fn filter(
     records: &mut Records<'_>,
     predicate: &Predicate,
-    steps: &StepCounter,
+    deadline: &DeadlineCheck,
 ) -> Result<(), ResolveError> {
     if records.rows.is_empty() {
         return Ok(());
@@ -24,7 +24,7 @@ pub(super) fn filter(
     let mut result = Ok(());
     records.rows.retain(|row| {
         if result.is_ok() {
-            result = steps.step();
+            result = deadline.count_row();
         }
         result.is_ok() && condition.holds(row) == Some(true)
     });
@@ -96,7 +96,7 @@ impl<'p> Condition<'p> {
                 Self::Like(cell(source)?, pattern)
             }
             Predicate::IsNull { source, negated } => Self::IsNull(cell(source)?, *negated),
-            // `Plan::bound` has already replaced these.
+            // `Plan::bind` has already replaced these.
             Predicate::Session { .. }
             | Predicate::SessionIn { .. }
             | Predicate::Compare { value: Comparand::Input { .. }, .. }

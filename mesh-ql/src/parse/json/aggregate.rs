@@ -51,7 +51,7 @@ pub(super) fn aggregate(parser: &mut Parser<'_>, owner: impl Display) -> Result<
         match &*key.value {
             "fn" => {
                 function =
-                    Some(choice(parser, ("fn", "function"), &AggregateFn::ALL, AggregateFn::name)?.value);
+                    Some(choice(parser, ("fn", "function"), &AggregateFn::ALL, AggregateFn::as_str)?.value);
             }
             "field" => field = Some(to_name(string(parser, "field")?)),
             "distinct" => {
@@ -67,7 +67,7 @@ pub(super) fn aggregate(parser: &mut Parser<'_>, owner: impl Display) -> Result<
     let Some(function) = function else {
         return Err(parser.error(start, format!("The value of {owner} needs 'fn'")));
     };
-    let name = function.name();
+    let name = function.as_str();
     // `"*"` is equivalent to no field.
     let field: Option<Name> = match field {
         Some(field) if field != "*" => Some(field),

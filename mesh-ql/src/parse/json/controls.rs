@@ -76,10 +76,10 @@ fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, Sy
             }
             "direction" => {
                 let kind = ("direction", "direction");
-                direction = Some(choice(parser, kind, &Direction::ALL, Direction::name)?.value);
+                direction = Some(choice(parser, kind, &Direction::ALL, Direction::as_str)?.value);
             }
             "nulls" => {
-                nulls = choice(parser, ("nulls", "position of nulls"), &Nulls::ALL, Nulls::name)?.value;
+                nulls = choice(parser, ("nulls", "position of nulls"), &Nulls::ALL, Nulls::as_str)?.value;
             }
             name => {
                 let known = ["field", "aggregate", "relation", "direction", "nulls"];

@@ -185,7 +185,7 @@ impl FilterParser {
                 let message = "A condition on a relation has the keys 'relation', 'op' and 'where' only";
                 return Err(parser.error(span, message));
             }
-            let op = find_choice(parser, "operator of relations", &op, &Quantifier::ALL, Quantifier::name)?;
+            let op = find_choice(parser, "operator of relations", &op, &Quantifier::ALL, Quantifier::as_str)?;
             let filter = parts.filter.map(|(_, filter)| Box::new(filter));
             if *op == Quantifier::Every && filter.is_none() {
                 return Err(parser.error(start, "Operator 'every' needs 'where'"));
@@ -195,7 +195,7 @@ impl FilterParser {
         if let Some((span, _)) = parts.filter {
             return Err(parser.error(span, "'where' needs 'relation', whose records it filters"));
         }
-        let op = find_choice(parser, "operator", &op, &FilterOp::ALL, FilterOp::name)?;
+        let op = find_choice(parser, "operator", &op, &FilterOp::ALL, FilterOp::as_str)?;
         let subject = match (parts.subject, parts.at) {
             (Some(Subject::Field(field)), Some(at)) => Subject::Json { field, at },
             (Some(subject), None) => subject,
@@ -216,7 +216,7 @@ impl FilterParser {
         operand: Option<(Option<Span>, Spanned<Operand>)>,
         start: Span,
     ) -> Result<Condition, SyntaxError> {
-        let name = op.name();
+        let name = op.as_str();
         let takes_none = matches!(*op, FilterOp::IsNull | FilterOp::IsNotNull);
         let takes_many = matches!(*op, FilterOp::In | FilterOp::Nin);
         let Some((key, Spanned { value: operand, span })) = operand else {

@@ -191,7 +191,7 @@ impl<'t> Reader<'t> {
     /// Parses `{"session": name}`.
     fn session_value(&mut self, node: &Node<'t>) -> Option<SessionValue> {
         let [session] = self.json.members(node, ["session"], 1)?;
-        self.json.name(&session?, "session value", SessionValue::parse, &SessionValue::NAMES)
+        self.json.name(&session?, "session value", |name| name.parse().ok(), &SessionValue::NAMES)
     }
 
     fn constant(&mut self, node: &Node<'t>) -> Option<Constant> {

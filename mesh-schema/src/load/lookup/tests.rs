@@ -92,7 +92,7 @@ fn catalog_supplies_types_spelling_and_descriptions() {
     let fields: Vec<_> = post
         .fields
         .iter()
-        .map(|field| (field.column.as_str(), field.ty.map(FieldType::name), field.nullable))
+        .map(|field| (field.column.as_str(), field.ty.map(FieldType::as_str), field.nullable))
         .collect();
     assert_eq!(
         fields,

@@ -13,7 +13,8 @@ use mesh_wire::Effect;
 use serde_json::Value;
 
 use super::AuditEntry;
-use crate::observability::record::{CallerKind, RouteKind};
+use crate::identity::caller::CallerKind;
+use crate::observability::record::RouteKind;
 use crate::pipeline::context::RequestContext;
 
 /// The maximum number of bytes of a text from a client in an entry, such as a path. The rest is cut off.

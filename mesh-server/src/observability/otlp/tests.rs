@@ -3,43 +3,59 @@
 use std::convert::Infallible;
 use std::sync::Mutex;
 
-use http::{Request, Response};
+use http::{HeaderName, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
+use hyper::rt::{Read, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use mesh_plan::{Context, Mesh, Plan, ResolveError, Rows};
 use mesh_schema::{FieldType, Schema};
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use rustls::{RootCertStore, ServerConfig};
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 use super::*;
 use crate::App;
 
-/// Starts a collector on loopback. Returns its address and the bodies that it has received.
-async fn collector() -> (Endpoint, Arc<Mutex<Vec<Value>>>) {
+type Received = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
+
+/// Starts a collector on loopback. Returns the headers and the bodies that it receives.
+async fn collector() -> (CollectorUrl, Received) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let endpoint = Endpoint::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
-    let kept = Arc::new(Mutex::new(Vec::new()));
-    let keeping = Arc::clone(&kept);
+    let url = url("http", &listener);
+    let received = Received::default();
+    let keeping = Arc::clone(&received);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let keeping = Arc::clone(&keeping);
-            let service = service_fn(move |request: Request<Incoming>| {
-                let keeping = Arc::clone(&keeping);
-                async move {
-                    assert_eq!(request.uri().path(), "/v1/traces");
-                    assert_eq!(request.headers()["content-type"], "application/json");
-                    let body = request.into_body().collect().await.unwrap().to_bytes();
-                    keeping.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
-                    Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"{}"))))
-                }
-            });
-            let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+            receive(TokioIo::new(stream), &keeping).await;
         }
     });
-    (endpoint, kept)
+    (url, received)
+}
+
+fn url(scheme: &str, listener: &TcpListener) -> CollectorUrl {
+    CollectorUrl::parse(&format!("{scheme}://{}", listener.local_addr().unwrap())).unwrap()
+}
+
+/// Answers the requests of a connection.
+async fn receive(connection: impl Read + Write + Unpin + Send + 'static, received: &Received) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let received = Arc::clone(received);
+        async move {
+            assert_eq!(request.uri().path(), "/v1/traces");
+            assert_eq!(request.headers()["content-type"], "application/json");
+            let headers = request.headers().clone();
+            let body = request.into_body().collect().await.unwrap().to_bytes();
+            received.lock().unwrap().push((headers, serde_json::from_slice(&body).unwrap()));
+            Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"{}"))))
+        }
+    });
+    let _ = http1::Builder::new().serve_connection(connection, service).await;
 }
 
 fn app(spans: Spans) -> App {
@@ -64,8 +80,8 @@ async fn get(app: &App, path: &str, traceparent: Option<&str>) -> Response<crate
 
 #[tokio::test]
 async fn each_request_is_a_span() {
-    let (endpoint, kept) = collector().await;
-    let app = app(Spans::new(endpoint, "blog"));
+    let (url, received) = collector().await;
+    let app = app(Spans::new(url, HeaderMap::new(), "blog"));
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     let sampled = format!("00-{trace}-00f067aa0ba902b7-01");
     let reply = get(&app, "/mesh/post/1", Some(&sampled)).await;
@@ -75,8 +91,8 @@ async fn each_request_is_a_span() {
     assert_eq!(get(&app, "/mesh/post/1", Some(&not_sampled)).await.status(), 200);
     assert_eq!(get(&app, "/mesh/none/1", None).await.status(), 400);
     let spans: Vec<Value> = loop {
-        let kept = kept.lock().unwrap().clone();
-        let spans = kept.iter().flat_map(|body: &Value| {
+        let received = received.lock().unwrap().clone();
+        let spans = received.iter().flat_map(|(_, body)| {
             assert_eq!(body["resourceSpans"][0]["resource"]["attributes"][0]["value"]["stringValue"], "blog");
             body["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap().clone()
         });
@@ -104,9 +120,8 @@ async fn each_request_is_a_span() {
 #[tokio::test]
 async fn requests_do_not_wait_for_an_unavailable_collector() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let endpoint = Endpoint::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     // The collector accepts connections but never replies.
-    let spans = Spans::new(endpoint, "blog");
+    let spans = Spans::new(url("http", &listener), HeaderMap::new(), "blog");
     let app = app(spans.clone());
     for _ in 0..QUEUE + BATCH + 100 {
         assert_eq!(get(&app, "/mesh/post/1", None).await.status(), 200);
@@ -115,13 +130,50 @@ async fn requests_do_not_wait_for_an_unavailable_collector() {
     drop(listener);
 }
 
+#[tokio::test]
+async fn batches_go_to_a_trusted_collector_only_with_their_headers() {
+    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = PrivatePkcs8KeyDer::from(signing_key.serialize_der()).into();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let tls = tls.with_no_client_auth().with_single_cert(vec![cert.der().clone()], key).unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(tls));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = url("https", &listener);
+    let received = Received::default();
+    let keeping = Arc::clone(&received);
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            if let Ok(stream) = acceptor.accept(stream).await {
+                receive(TokioIo::new(stream), &keeping).await;
+            }
+        }
+    });
+    let trusting = |certificates: &[CertificateDer<'static>]| {
+        let mut roots = RootCertStore::empty();
+        roots.add_parsable_certificates(certificates.iter().cloned());
+        let client = HttpsClient::with_roots(roots, String::new()).unwrap();
+        let headers = [(HeaderName::from_static("x-api-key"), HeaderValue::from_static("5ecret"))];
+        Collector { client, url: url.clone(), headers: headers.into_iter().collect() }
+    };
+
+    let other = generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let refused = trusting(&[other.cert.der().clone()]).send("{}".to_owned()).await.unwrap_err().to_string();
+    assert!(refused.contains("invalid peer certificate") && refused.contains("SSL_CERT_FILE"), "{refused}");
+    assert!(!refused.contains("5ecret") && received.lock().unwrap().is_empty(), "{refused}");
+
+    trusting(&[cert.der().clone()]).send("{}".to_owned()).await.unwrap();
+    assert_eq!(received.lock().unwrap()[0].0["x-api-key"], "5ecret");
+}
+
 #[test]
 fn addresses_are_parsed_and_completed() {
-    let shown = |text: &str| Endpoint::parse(text).map(|endpoint| endpoint.to_string());
+    let shown = |text: &str| CollectorUrl::parse(text).map(|url| url.to_string());
     assert_eq!(shown("http://127.0.0.1:4318").unwrap(), "http://127.0.0.1:4318/v1/traces");
-    assert_eq!(shown("http://collector/v1/traces/").unwrap(), "http://collector/v1/traces");
+    assert_eq!(shown("https://collector/v1/traces/").unwrap(), "https://collector/v1/traces");
     assert_eq!(shown("http://[::1]:4318/otlp").unwrap(), "http://[::1]:4318/otlp/v1/traces");
-    for text in ["", "collector", "https://collector", "http://", "/v1/traces", "http://user:pw@collector"] {
-        assert!(shown(text).is_err(), "{text}");
+    let wrong = ["", "collector", "ftp://collector", "http://", "/v1/traces", "https://collector?key=5ecret"];
+    for text in wrong.into_iter().chain(["http://user:5ecret@collector"]) {
+        assert!(!shown(text).unwrap_err().to_string().contains("5ecret"), "{text}");
     }
 }

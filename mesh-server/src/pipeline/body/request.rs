@@ -5,8 +5,12 @@ use std::time::Duration;
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
+#[cfg(feature = "tower")]
+use http_body_util::StreamBody;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyDataStream, BodyExt as _, Empty};
+#[cfg(feature = "tower")]
+use hyper::body::Frame;
 use hyper::body::{Body, SizeHint};
 use mesh_wire::WireError;
 
@@ -66,6 +70,12 @@ impl RequestBody {
             ready(if body.len() > limit { Err(too_large()) } else { Ok(body) })
         });
         body.await.map(BytesMut::freeze)
+    }
+
+    /// Returns the body for a service of the application.
+    #[cfg(feature = "tower")]
+    pub(crate) fn into_body(self) -> super::Body {
+        super::Body::stream(StreamBody::new(self.into_paced(None).map_ok(Frame::data)))
     }
 
     /// Returns the body as a stream whose sender is held to `pace`, or to the one given to [`RequestBody::new`].

@@ -14,10 +14,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
+use crate::identity::caller::Caller;
 use crate::mcp::{BuiltIn, PreparedQuery, PreparedTools};
 use crate::pipeline::authenticate;
-use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::query::{self, Query, Target};
+use crate::pipeline::context::RequestContext;
+use crate::pipeline::query::{self, RequestQuery, Target};
 use crate::pipeline::read;
 use crate::routes::batch;
 
@@ -115,7 +116,7 @@ impl CallerTools<'_, '_> {
     }
 
     fn built_in(&self) -> impl Iterator<Item = BuiltIn> {
-        let registered = self.cx.shared.persisted.as_ref();
+        let registered = self.cx.shared.queries.persisted.as_ref();
         self.tools.built_in(registered.is_some_and(|persisted| persisted.requires_registered()))
     }
 
@@ -185,10 +186,12 @@ impl CallerTools<'_, '_> {
 
     async fn read(&self, call: QueryCall, context: &Context) -> Result<(JsonBody, mesh_plan::Plan), Fault> {
         let QueryCall { format, text, id, params } = call;
-        let id = id.as_ref().map(query::record_id);
-        let target = Target { entity: None, id, params: params.as_ref() };
-        let plan = query::plan(self.cx, self.caller, Query::Text { format, text }, target)?;
+        let plan = self.plan(RequestQuery::new(format, text, id, params))?;
         Ok((read::execute(self.cx, context, &plan).await?, plan))
+    }
+
+    fn plan(&self, query: RequestQuery<'_>) -> Result<mesh_plan::Plan, WireError> {
+        self.cx.shared.queries.plan(&self.cx.parts(), self.caller, query, Target::default())
     }
 
     async fn run_registered(
@@ -199,8 +202,7 @@ impl CallerTools<'_, '_> {
         let id = if query.takes_id { arguments.shift_remove(crate::mcp::ID) } else { None };
         let id = id.map(|id| posted_id(&id)).transpose()?;
         let params = self.params(&Value::Object(arguments))?;
-        let target = Target { entity: None, id: id.as_ref().map(query::record_id), params: Some(&params) };
-        let plan = query::plan(self.cx, self.caller, Query::Registered(query.query.clone()), target)?;
+        let plan = self.plan(RequestQuery::registered(query.query.clone(), id, params))?;
         let context = self.cx.resolver_context(self.caller);
         self.result(&read::execute(self.cx, &context, &plan).await?)
     }
@@ -224,9 +226,7 @@ impl CallerTools<'_, '_> {
             _ => return Err(invalid("'query' must be an object or a string").into()),
         };
         let format = match format {
-            Some(format) => {
-                Format::parse(&format).ok_or_else(|| invalid("'format' must be \"json\" or \"ql\""))?
-            }
+            Some(format) => format.parse().map_err(|_| invalid("'format' must be \"json\" or \"ql\""))?,
             None => Format::detect(&text),
         };
         let id = id.filter(|id| !id.is_null()).map(|id| posted_id(&id)).transpose()?;

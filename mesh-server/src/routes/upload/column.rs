@@ -54,7 +54,7 @@ pub(super) async fn write_column(
         .with_reply(&query)
         .with_principal(principal.as_deref());
     let mutation = mesh.plan_write(&request)?;
-    let reply = commit(mesh, changes, (mutation, None), context).await?;
+    let reply = commit(mesh, changes, mutation, None, context).await?;
     if upload.id.is_some() {
         return Ok(None);
     }

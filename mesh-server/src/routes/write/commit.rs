@@ -3,10 +3,9 @@
 use std::pin::pin;
 
 use http::HeaderMap;
-use mesh_plan::backend::ScriptError;
-use mesh_plan::{
-    Changes, Context, Error, Expected, Fields, Mesh, Mutation, Outcome, Transacted, WriteError, WriteReply,
-};
+use mesh_plan::backend::{Expected, ScriptError, Transacted};
+use mesh_plan::mutation::{Outcome, WriteReply};
+use mesh_plan::{Changes, Context, Error, Fields, Mesh, Mutation, WriteError};
 use mesh_wire::{WireError, request};
 
 use crate::observability::error_log;
@@ -26,10 +25,11 @@ pub(crate) fn fields<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<Fields<'
 pub(crate) async fn commit_and_read(
     mesh: &Mesh,
     changes: &Changes,
-    write: (Mutation, Option<Expected>),
+    mutation: Mutation,
+    expected: Option<Expected>,
     context: Context,
 ) -> Result<WriteReply, WireError> {
-    let reply = commit(mesh, changes, write, context).await?;
+    let reply = commit(mesh, changes, mutation, expected, context).await?;
     if reply.body.is_err() { Err(WireError::reply_failed()) } else { Ok(reply) }
 }
 
@@ -40,7 +40,8 @@ pub(crate) async fn commit_and_read(
 pub(crate) async fn commit(
     mesh: &Mesh,
     changes: &Changes,
-    (mutation, expected): (Mutation, Option<Expected>),
+    mutation: Mutation,
+    expected: Option<Expected>,
     context: Context,
 ) -> Result<WriteReply, WireError> {
     // The future is pinned, so that it is not moved into the timeout.

@@ -8,11 +8,11 @@ use mesh_wire::{WireError, request, response};
 
 use super::commit::{commit_all, logged};
 use super::{Shape, shape};
+use crate::identity::caller::Caller;
 use crate::observability::audit::AuditLog;
 use crate::pipeline::admission;
 use crate::pipeline::body::Body;
-use crate::pipeline::context::{Caller, RequestContext};
-use crate::pipeline::query;
+use crate::pipeline::context::RequestContext;
 
 /// The maximum number of records that one request creates.
 const RECORDS_MAX: usize = 1_000;
@@ -35,7 +35,7 @@ pub(super) async fn create(
     let shape = shape(cx, caller).await?;
     if shape.is_none() {
         // The default shape, all scalar fields, is not a registered one.
-        query::allow_unregistered(cx)?;
+        cx.shared.queries.allow_unregistered()?;
     }
     let principal = caller.principal();
     let mut request = WriteRequest::new(target).with_principal(principal.as_deref());

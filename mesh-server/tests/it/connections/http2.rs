@@ -231,6 +231,7 @@ async fn streams_above_the_limit_are_refused() {
     assert_eq!(raw.answer(203).await, Ok(()));
 }
 
+/// Attack without a session: violations of HTTP/2, and rapid resets.
 #[tokio::test]
 async fn a_client_that_opens_and_resets_many_streams_is_closed() {
     let served = Served::start(Server::new(app())).await;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::Version;
-use mesh_server::{ClientLimits, Limits, Server};
+use mesh_server::{ClientLimits, Server, TransportLimits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::frames::{Frame, RST_STREAM, Raw};
@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(120);
 
 /// Starts a server that admits two waiting requests.
 async fn serve_two() -> Served {
-    let limits = Limits { request_timeout: LONG, ..Limits::default() };
+    let limits = TransportLimits { request_timeout: LONG, ..TransportLimits::default() };
     let app = app_with(|app| app.limits(limits).client_limits(ClientLimits::new().requests(2)));
     Served::start(Server::new(app)).await
 }

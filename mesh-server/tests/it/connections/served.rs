@@ -12,7 +12,7 @@ use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use mesh_server::mesh_plan::{Applied, Context, Mesh, Plan, ResolveError, Rows};
 use mesh_server::mesh_schema::{FieldType, Schema};
-use mesh_server::{App, AppBuilder, Limits, Server, mesh_wire};
+use mesh_server::{App, AppBuilder, Server, TransportLimits, mesh_wire};
 use mesh_tests::PATIENCE;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -89,7 +89,7 @@ pub(crate) fn app() -> App {
     app_with(|app| app)
 }
 
-pub(crate) fn app_with_limits(limits: Limits) -> App {
+pub(crate) fn app_with_limits(limits: TransportLimits) -> App {
     app_with(|app| app.limits(limits))
 }
 

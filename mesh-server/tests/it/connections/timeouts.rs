@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::Version;
-use mesh_server::{ClientLimits, Limits, Server, Timeouts};
+use mesh_server::{ClientLimits, Server, Timeouts, TransportLimits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -198,7 +198,7 @@ async fn slow_readers_make_room_for_others() {
 
 #[tokio::test]
 async fn a_body_that_stalls_is_refused() {
-    let limits = Limits { body_timeout: SHORT, request_timeout: LONG, ..Limits::default() };
+    let limits = TransportLimits { body_timeout: SHORT, request_timeout: LONG, ..TransportLimits::default() };
     let server = Server::new(app_with_limits(limits)).timeouts(long_timeouts()).max_connections(1);
     let served = Served::start(server).await;
     let head = "POST /mesh HTTP/1.1\r\nHost: mesh.test\r\nContent-Type: application/json\r\n";
@@ -220,7 +220,7 @@ async fn a_body_that_stalls_is_refused() {
 
 #[tokio::test]
 async fn a_request_that_exceeds_its_time_is_answered_with_timeout() {
-    let limits = Limits { request_timeout: SHORT, ..Limits::default() };
+    let limits = TransportLimits { request_timeout: SHORT, ..TransportLimits::default() };
     let served = Served::start(Server::new(app_with_limits(limits))).await;
     for version in [Version::HTTP_11, Version::HTTP_2] {
         let (status, body) = within(LONG / 2, ask(served.connect().await, version, "stuck")).await;

@@ -5,9 +5,9 @@ use std::ops::AddAssign;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use mesh_plan::plan::{ComputedInputs, QuerySource};
 use mesh_plan::{
-    ComputedInputs, Context, Error, Limits, Mesh, MeshBuilder, Plan, QuerySource, RecordId, Request,
-    ResolveError, Value, ValueRef,
+    Context, Error, Limits, Mesh, MeshBuilder, Plan, RecordId, Request, ResolveError, Value, ValueRef,
 };
 use mesh_ql::Format;
 use mesh_schema::{Catalog, CellKinds};
@@ -341,11 +341,11 @@ impl<'o> Engines<'o> {
             write_sql(&mut sql, &plan);
         }
         if let Some(Ok(plan)) = self.postgres.as_ref().map(|mesh| mesh.plan(&request)) {
-            let read = postgres::ReadStatement::from_plan(&plan, &self.others.features());
+            let read = postgres::ReadStatement::from_plan(&plan, &self.others.dialect());
             writeln!(sql, "{}", read.statement).unwrap();
         }
         if let Some(Ok(plan)) = self.mysql.as_ref().map(|mesh| mesh.plan(&request)) {
-            let read = mysql::ReadStatement::from_plan(&plan);
+            let read = mysql::ReadStatement::from_plan(&plan, &mysql::MySql);
             writeln!(sql, "{}", read.statement).unwrap();
         }
         let Self { seed, database, .. } = self;

@@ -1,6 +1,6 @@
 //! Databases other than SQLite: PostgreSQL and MariaDB, if they are installed.
 
-use mesh_sql::postgres::Features;
+use mesh_sql::postgres::Postgres;
 use tokio::runtime::{Builder, Runtime};
 
 use super::soak;
@@ -32,9 +32,9 @@ impl Others {
         self.mysql.as_ref().filter(|_| seed.is_multiple_of(self.every))
     }
 
-    /// Returns the features of PostgreSQL in these tests: text is sorted by bytes, so letters are folded by another collation.
-    pub(crate) fn features(&self) -> Features {
-        Features { icu_folds: true, ..Features::default() }
+    /// Returns the dialect of PostgreSQL in these tests: text is sorted by bytes, so letters are folded by another collation.
+    pub(crate) fn dialect(&self) -> Postgres {
+        Postgres { icu_folds: true, ..Postgres::default() }
     }
 }
 

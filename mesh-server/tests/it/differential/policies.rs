@@ -22,6 +22,9 @@ use super::soak;
 /// The seeds of every run.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=14;
 
+/// Attack with a session of few rights: hidden fields and records in selections, filters, orders, groups,
+/// aggregates, relation conditions, paths, totals and cursors: random policies, sessions and queries against
+/// a model that removes what is hidden first.
 #[test]
 fn policies_answer_as_the_data_that_they_leave() {
     let others = Others::start(7);
@@ -44,6 +47,9 @@ fn policies_answer_as_the_data_that_they_leave() {
 /// The seeds of every run for writes.
 const WRITE_SEEDS: std::ops::RangeInclusive<u64> = 1..=12;
 
+/// Attack with a session of few rights: writes of hidden records, to hidden targets, of fields without a
+/// right, and writes that move a record out of the role's view: random policies and writes against a model;
+/// distinguishing a hidden record from one that does not exist by the error of a write.
 #[test]
 fn policies_hold_for_writes_and_streams() {
     let others = Others::start(4);

@@ -19,6 +19,7 @@ fn read() -> Ask {
     Ask::get("/mesh/post/1", TITLE)
 }
 
+/// Attack with captured traffic: a captured signature moved to another record, method or body.
 #[tokio::test]
 async fn a_bound_signature_is_valid_for_one_request() {
     let site = Site::new();

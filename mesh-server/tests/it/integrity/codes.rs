@@ -250,6 +250,7 @@ async fn altered_tokens_are_refused() {
     assert_eq!(encode(&bytes), login.token, "an unaltered token is equal");
 }
 
+/// Attack without a session: a forged logout of another session.
 #[tokio::test]
 async fn a_forged_logout_ends_no_session() {
     let site = Site::new();

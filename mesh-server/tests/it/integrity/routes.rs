@@ -61,6 +61,7 @@ pub(crate) fn paths() -> [String; 9] {
     below.map(|path| format!("/mesh{path}"))
 }
 
+/// Attack without a session: a request without a signature on each route.
 #[tokio::test]
 async fn every_route_refuses_unsigned_requests() {
     let (site, _folder) = everything();

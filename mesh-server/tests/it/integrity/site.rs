@@ -174,6 +174,26 @@ impl Login {
     }
 }
 
+impl Ask {
+    pub(crate) fn into_request(self, address: [u8; 4]) -> Request<Full<Bytes>> {
+        let mut request =
+            Request::builder().method(self.method).uri(&self.path).extension(ClientAddress(address.into()));
+        for (name, value) in &self.headers {
+            request = request.header(*name, value.as_str());
+        }
+        request.body(Full::new(Bytes::from(self.body))).unwrap()
+    }
+}
+
+impl Reply {
+    pub(crate) async fn read(reply: http::Response<mesh_server::Body>) -> Self {
+        let (head, body) = reply.into_parts();
+        let bytes = body.collect().await.unwrap_or_else(|_| panic!("the body broke off")).to_bytes();
+        let text = String::from_utf8(bytes.to_vec()).unwrap();
+        Self { status: head.status.as_u16(), headers: head.headers, text }
+    }
+}
+
 /// Starts an application that requires signatures.
 pub(crate) fn signed_app(gate: Gate) -> AppBuilder {
     App::builder(mesh()).integrity(Integrity::new(gate, Names))
@@ -206,16 +226,7 @@ impl Site {
     }
 
     pub(crate) async fn send_from(&self, ask: Ask, address: [u8; 4]) -> Reply {
-        let mut request =
-            Request::builder().method(ask.method).uri(&ask.path).extension(ClientAddress(address.into()));
-        for (name, value) in &ask.headers {
-            request = request.header(*name, value.as_str());
-        }
-        let request = request.body(Full::new(Bytes::from(ask.body))).unwrap();
-        let (head, body) = self.app.handle(request).await.into_parts();
-        let bytes = body.collect().await.unwrap_or_else(|_| panic!("the body broke off")).to_bytes();
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        Reply { status: head.status.as_u16(), headers: head.headers, text }
+        Reply::read(self.app.handle(ask.into_request(address)).await).await
     }
 
     pub(crate) async fn login(&self) -> Login {

@@ -267,6 +267,7 @@ async fn conditions_on_claims_hold_on_all_databases() {
     }
 }
 
+/// Attack with a session of few rights: a plan of another session of the same role.
 #[tokio::test]
 async fn sessions_of_a_role_share_a_plan_whatever_their_claims_are() {
     let sites = Sites::new(&[compare("teamId", "in", "c")]).await;

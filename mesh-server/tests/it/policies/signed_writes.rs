@@ -4,8 +4,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::UNIX_EPOCH;
 
+use axum::Router;
+use axum::extract::{Path, Request as AxumRequest, State};
+use axum::routing::{get, post};
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request};
+use http::{HeaderMap, Request};
 use http_body_util::{BodyExt as _, Full};
 use mesh_server::mesh_integrity::{
     Authenticator, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret, SigningKey,
@@ -18,6 +21,7 @@ use mesh_server::{App, Call, Integrity, Reply};
 use mesh_sqlite::Database;
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use tower_service::Service;
 
 const TABLES: &str = "
     CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT, owner_id TEXT NOT NULL DEFAULT 'ada');
@@ -65,7 +69,7 @@ fn policy(role: &str, entity: &Entity) -> Access {
 }
 
 struct Site {
-    app: App,
+    router: Router,
     file: PathBuf,
 }
 
@@ -115,12 +119,21 @@ impl Site {
         let app = App::builder(mesh.policy(policy).build().unwrap())
             .mutations(true)
             .integrity(Integrity::new(Gate::new(keys), Names))
-            .route(Method::POST, "echo/:name", echo)
-            .route(Method::GET, "echo/:name", echo)
-            .route(Method::POST, "own/:post", own_card)
             .build()
             .unwrap();
-        Self { app, file }
+        let mesh = app.clone().into_service();
+        let echo = async |State(app): State<App>, Path(name): Path<String>, request: AxumRequest| {
+            app.answer(request, |call| echo(call, name)).await
+        };
+        let own = async |State(app): State<App>, Path(post): Path<i64>, request: AxumRequest| {
+            app.answer(request, move |call| own_card(call, post)).await
+        };
+        let router = Router::new()
+            .route("/mesh/echo/{name}", get(echo).post(echo).fallback_service(mesh.clone()))
+            .route("/mesh/own/{post}", post(own))
+            .fallback_service(mesh)
+            .with_state(app);
+        Self { router, file }
     }
 
     async fn send(
@@ -134,7 +147,8 @@ impl Site {
         for (name, value) in headers {
             request = request.header(*name, value);
         }
-        let reply = self.app.handle(request.body(Full::new(Bytes::from(body.to_owned()))).unwrap()).await;
+        let request = request.body(Full::new(Bytes::from(body.to_owned()))).unwrap();
+        let reply = Service::<Request<Full<Bytes>>>::call(&mut self.router.clone(), request).await.unwrap();
         let (head, body) = reply.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
         (head.status.as_u16(), head.headers, serde_json::from_slice(&body).unwrap_or(Value::Null))
@@ -159,7 +173,7 @@ fn json_type() -> (&'static str, String) {
 }
 
 /// Returns the parts of a call.
-async fn echo(call: Call) -> Result<Reply, WireError> {
+async fn echo(call: Call, name: String) -> Result<Reply, WireError> {
     call.notify(Change::entity("post"));
     let fields = call.fields()?;
     if fields.text("boom").is_some() {
@@ -170,15 +184,15 @@ async fn echo(call: Call) -> Result<Reply, WireError> {
     let post = call.read(mesh_plan::Request::point(mesh_ql::Format::Ql, "{ post title }", "1")).await?;
     let post: Value = serde_json::from_slice(&post.bytes).unwrap();
     let names: Vec<_> = fields.iter().map(|(name, _)| name.to_owned()).collect();
-    Ok(Reply::value(&json!({
-        "name": call.param("name"), "user": user, "shape": shape, "post": post, "names": names,
-        "session": call.session().is_some()
-    })))
+    let reply = json!({
+        "name": name, "user": user, "shape": shape, "post": post, "names": names,
+        "session": call.caller.session().is_some()
+    });
+    Ok(Reply::json(reply.to_string()))
 }
 
 /// Creates a card on a post that the server sets.
-async fn own_card(call: Call) -> Result<Reply, WireError> {
-    let post = call.param("post").parse::<i64>().map_err(|_| WireError::not_found())?;
+async fn own_card(call: Call, post: i64) -> Result<Reply, WireError> {
     let (fields, set) = (call.fields()?, [("postId", post.into())]);
     let request = WriteRequest::new(WriteTarget::Create { entity: "card" });
     Ok(call.created(call.write(request.with_fields(&fields).with_server_values(&set)).await?))
@@ -363,10 +377,10 @@ async fn handlers_fail_like_routes_of_the_protocol() {
     assert_eq!((status, reply["error"].as_str()), (400, Some("TransportError")));
     let large = format!(r#"{{"x":"{}"}}"#, "x".repeat(1024 * 1024));
     assert_eq!(bo.send_as("POST", "echo/x", "", &large, &large).await.0, 413);
-    // Another method for a path of the application.
+    // Mesh answers the methods that the application has not.
     let (status, headers, reply) = site.send("PATCH", "echo/x", &[], "").await;
     assert_eq!((status, reply["error"].as_str()), (405, Some("MethodNotAllowed")));
-    assert_eq!(headers["allow"], "GET, HEAD, POST, PUT, DELETE, OPTIONS");
+    assert_eq!(headers["allow"], "GET, HEAD, PUT, DELETE, OPTIONS");
 }
 
 /// Neither hidden fields nor values that the server sets appear in errors.

@@ -8,7 +8,7 @@ use http_body_util::{BodyExt as _, Full};
 use mesh_server::mesh_plan::{self, Context, Mesh, Plan, ResolveError, Rows, Table, Value};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::base64;
-use mesh_server::{App, Limits};
+use mesh_server::{App, TransportLimits};
 use serde_json::{Value as Json, json};
 
 const SECRET: &str = "password=hunter2";
@@ -46,7 +46,8 @@ fn app() -> App {
     let limits = mesh_plan::Limits { rows: 100, ..mesh_plan::Limits::default() };
     let mesh =
         Mesh::builder(schema.build().unwrap()).default_resolver(resolve).limits(limits).build().unwrap();
-    let limits = Limits { request_timeout: Duration::from_millis(200), ..Limits::default() };
+    let limits =
+        TransportLimits { request_timeout: Duration::from_millis(200), ..TransportLimits::default() };
     App::builder(mesh).limits(limits).build().unwrap()
 }
 

@@ -7,9 +7,9 @@ use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use mesh_plan::backend::CommitGate;
 use mesh_plan::error::Rule;
+use mesh_plan::mutation::{Outcome, WriteReply};
 use mesh_plan::{
-    Context, Error, Fields, Limits, Mesh, Mutator as _, Outcome, RecordId, WriteError, WriteReply,
-    WriteRequest, WriteTarget,
+    Context, Error, Fields, Limits, Mesh, Mutator as _, RecordId, WriteError, WriteRequest, WriteTarget,
 };
 use mesh_ql::Format;
 use mesh_schema::Document;

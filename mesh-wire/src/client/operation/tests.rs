@@ -20,9 +20,9 @@ fn reply(status: u16, body: &str) -> Response<Bytes> {
 }
 
 fn refusal(error: &WireError) -> Response<Bytes> {
-    let code = error.code.map_or("NONE", Code::name);
+    let code = error.code.map_or("NONE", Code::as_str);
     let body =
-        format!(r#"{{"error":"{}","message":"no","requestId":"r","code":"{code}"}}"#, error.kind.name());
+        format!(r#"{{"error":"{}","message":"no","requestId":"r","code":"{code}"}}"#, error.kind.as_str());
     reply(error.status.as_u16(), &body)
 }
 

@@ -38,11 +38,11 @@ fn the_schema_of_queries_agrees_with_the_server() {
 #[test]
 fn bounds_of_the_settings_are_bounds_of_the_schema() {
     let blog = Database::blog();
-    let config = blog.dir.write("mesh.toml", "[limits]\npage_max = 7\npage_default = 5\naggregates = 2\n");
+    let config = blog.dir.write("mesh.toml", "[limits]\npage_max = 7\npage_default = 5\n");
     let (_, schema) = written(&blog.dir, "json-schema", &["--database", &blog.url(), "--config", &config]);
     let root = &schema["$defs"]["post.root"]["properties"];
     assert_eq!(root["$page"]["properties"]["first"]["anyOf"][0]["maximum"], 7);
-    assert_eq!(root["$aggregate"]["maxProperties"], 2);
+    assert_eq!(root["$aggregate"]["maxProperties"], 16);
 }
 
 #[test]

@@ -92,7 +92,9 @@ fn dashboard_and_alerts_query_metrics_that_the_server_has() {
     let log = database.dir.path().join("audit.log");
     let mut serve =
         command(&["serve", "--listen", "127.0.0.1:0", "--log", "off", "--database", &database.url()]);
-    let server = Server::spawn(serve.env("MESH_AUDIT__FILE", log).stderr(Stdio::inherit()));
+    let server = Server::spawn(
+        serve.env("MESH_AUDIT__STORE", format!("file:{}", log.display())).stderr(Stdio::inherit()),
+    );
     let Some(prometheus) = Prometheus::start(server.address) else { return };
     assert_eq!(server.get("/post", r#"{"post":{"$select":{"title":true}}}"#).status, 200);
     wait_until("there are two samples of a read", || {

@@ -40,10 +40,10 @@ fn query(number: u64) -> String {
 }
 
 /// Attacks a server of a database for some time.
-fn attack(url: &str, section: &str, usage: impl Fn() -> Usage) {
+fn attack(url: &str, engine: &str, usage: impl Fn() -> Usage) {
     let folder = TempDir::new();
     let config = format!(
-        "database = \"{url}\"\nrequest_timeout = \"60s\"\n[{section}]\nconnections = {CONNECTIONS}\n[export]\nenabled = true\n"
+        "database = \"{url}\"\nrequest_timeout = \"60s\"\n[limits]\ndatabase_connections = {CONNECTIONS}\n[export]\nenabled = true\n"
     );
     let config = folder.write("mesh.toml", &config);
     let server = Server::start(&["--config", &config]);
@@ -58,11 +58,11 @@ fn attack(url: &str, section: &str, usage: impl Fn() -> Usage) {
         let (memory, connections) = usage();
         peak = (peak.0.max(memory), peak.1.max(connections));
         if start.elapsed() >= duration() / 2 {
-            eprintln!("soak, {section}: {number} rounds; {:.0} MiB, then at most {:.0}", before.0, peak.0);
+            eprintln!("soak, {engine}: {number} rounds; {:.0} MiB, then at most {:.0}", before.0, peak.0);
             break;
         }
     }
-    eprintln!("soak, {section}: at most {} connections", peak.1);
+    eprintln!("soak, {engine}: at most {} connections", peak.1);
     assert!(peak.0 - before.0 < GROWTH_MAX, "the memory of the database grew to {:.0} MiB", peak.0);
     assert!(peak.1 <= 2 * CONNECTIONS + OTHER_CONNECTIONS, "{} connections", peak.1);
 }

@@ -51,6 +51,8 @@ pub(crate) struct Client<'s> {
     slow: Vec<TcpStream>,
     /// The time until each reply.
     pub(crate) times: Vec<Duration>,
+    /// Requests that the server refused with 503 because it was busy.
+    pub(crate) refused: u64,
 }
 
 impl<'s> Client<'s> {
@@ -63,6 +65,7 @@ impl<'s> Client<'s> {
             session,
             slow: Vec::new(),
             times: Vec::new(),
+            refused: 0,
         }
     }
 
@@ -73,6 +76,12 @@ impl<'s> Client<'s> {
     }
 
     pub(crate) fn step(&mut self) -> Outcome {
+        let refused = self.refused;
+        let outcome = self.act();
+        if self.refused > refused { Outcome::Expected } else { outcome }
+    }
+
+    fn act(&mut self) -> Outcome {
         match self.random_below(100) {
             0..25 => self.read(),
             25..40 => self.point(),
@@ -113,6 +122,9 @@ impl<'s> Client<'s> {
             }
         };
         self.times.push(start.elapsed());
+        if reply.status == 503 && reply.header("retry-after").is_some() {
+            self.refused += 1;
+        }
         let known = reply.header("content-type").is_some_and(|kind| kind.starts_with("application/json"));
         let readable = !known
             || is_head
@@ -254,6 +266,10 @@ impl<'s> Client<'s> {
         let read = std::io::Read::read(&mut socket, &mut first);
         match read {
             Ok(length) if first[..length].starts_with(b"HTTP/1.1 200") => Outcome::Expected,
+            Ok(_) if first == *b"HTTP/1.1 503" => {
+                self.refused += 1;
+                Outcome::Expected
+            }
             other => Outcome::Fault(format!("a stream began with {other:?} {first:?}")),
         }
     }
@@ -330,6 +346,7 @@ impl<'s> Client<'s> {
         let guess = json!({"login": "ada@example.org", "password": format!("{PASSWORD}?")}).to_string();
         let guessed = self.send(&Request::post("/mesh/auth", &guess), &[401]);
         let ended = session.logout(&self.site.server).status;
+        self.refused += u64::from(ended == 503);
         self.session = Some(Session::begin(&self.site.server));
         match guessed {
             Ok(_) if matches!(ended, 200 | 204) => Outcome::Expected,

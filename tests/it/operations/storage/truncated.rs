@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mesh_tests::{Database, wait_until};
+use mesh_tests::{Database, Server, wait_until};
 
-use super::{has_text, is_failure, notes, start};
+use super::{SCHEMA, has_text, is_failure, notes};
 
 /// A full table scan, which takes longer than truncating the file.
 const SEARCH: &str =
@@ -30,8 +30,10 @@ fn many(text: &str) -> Database {
 #[test]
 fn reads_in_progress_fail_if_the_file_is_not_mapped() {
     let database = many("old");
-    let config = database.dir.write("mesh.toml", "request_timeout = \"20s\"\n[sqlite]\nmmap = false\n");
-    let mut server = start(&database, &["--config", &config]);
+    let schema = database.dir.write("schema.json", SCHEMA);
+    let config = database.dir.write("mesh.toml", "request_timeout = \"20s\"\n");
+    let url = format!("{}?mmap=false", database.url());
+    let mut server = Server::start(&["--config", &config, "--schema", &schema, "--database", &url]);
     assert!(has_text(&server, 1, "old"));
     let mut failed = 0;
     for round in 0..ROUNDS {

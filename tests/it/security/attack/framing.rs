@@ -48,6 +48,7 @@ fn talk(server: &Server, bytes: &[u8]) -> (Vec<u16>, String) {
     (statuses.collect(), text)
 }
 
+/// Attack without a session: request smuggling.
 #[test]
 fn an_ambiguous_end_of_a_request_closes_the_connection() {
     let server = Server::with_database(&Database::blog());

@@ -115,6 +115,7 @@ fn a_hostile_value_is_stored_and_read_unchanged() {
     is_well(&server);
 }
 
+/// Attack with a session of few rights: injection through names, values, ids, cursors, paths and headers.
 #[test]
 fn an_unknown_name_is_refused_in_every_position() {
     let (server, _blog) = everything();

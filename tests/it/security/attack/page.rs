@@ -22,6 +22,7 @@ pub(crate) fn hostile() -> Server {
     Server::try_spawn(&mut command, Some(database.dir)).unwrap()
 }
 
+/// Attack with access to the page or the log: markup in data, names and links.
 #[test]
 fn only_the_playground_is_served_as_html() {
     let server = hostile();

@@ -36,6 +36,7 @@ fn settles(server: &Server, before: usize) {
     wait_until("the descriptors are closed", || descriptors(server) <= before);
 }
 
+/// Attack without a session: slow, silent and disconnected clients.
 #[test]
 fn slow_clients_do_not_delay_others() {
     if !raise_file_limit(FILES) {

@@ -49,6 +49,8 @@ pub(super) fn beside(server: &Server, request: &Request, mut meanwhile: impl FnM
     (reply, runs)
 }
 
+/// Attack with a session of few rights: queries that take long: patterns, combinations of relations, sorts,
+/// answers of many bytes.
 #[test]
 fn a_hostile_pattern_is_interrupted_and_does_not_delay_others() {
     let database = Database::new(LONG_TEXT);

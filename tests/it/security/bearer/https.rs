@@ -59,6 +59,8 @@ fn an_issuer_whose_authority_is_trusted_is_used() {
     assert_eq!(issuer.requests(), 2);
 }
 
+/// Attack without a session: an attacker's keys in place of the issuer's keys: a certificate of another
+/// authority, a redirect.
 #[test]
 fn an_issuer_that_is_not_trusted_gets_no_request() {
     let (issuer, other) = (Issuer::with_tls(), Issuer::with_tls());
@@ -93,6 +95,8 @@ fn certificates_that_cannot_be_read_are_named() {
     );
 }
 
+/// Attack without a session: an attacker's keys in place of the issuer's keys: a certificate of another
+/// authority, a redirect.
 #[test]
 fn redirects_to_other_schemes_and_hosts_are_not_followed() {
     let (issuer, plain, other) = (Issuer::with_tls(), Issuer::start(), Issuer::with_tls());

@@ -194,6 +194,7 @@ fn all_faults_of_the_settings_are_reported() {
     }
 }
 
+/// Attack without a session: a flood of invalid bearer tokens; an issuer that is slow, unreachable or wrong.
 #[test]
 fn a_flood_of_invalid_tokens_is_limited_and_does_not_affect_verified_callers() {
     let issuer = Issuer::start();
@@ -230,6 +231,7 @@ fn a_token_is_accepted_by_every_server_and_after_a_restart() {
     Site::of(&issuer).accepts(&token);
 }
 
+/// Attack with access to the page or the log: secrets in log lines and errors.
 #[test]
 fn the_log_contains_no_token() {
     let issuer = Issuer::start();

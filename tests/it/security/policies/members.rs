@@ -109,6 +109,7 @@ fn the_records_that_a_condition_relates_to_stay_hidden() {
     }
 }
 
+/// Attack with a session of few rights: a membership that ends while a stream is open.
 #[test]
 fn a_stream_ends_with_the_membership_and_continues_with_it() {
     for site in sites() {

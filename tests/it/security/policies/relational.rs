@@ -112,6 +112,7 @@ fn hidden_names_are_unknown_in_relational_forms() {
     }
 }
 
+/// Attack with a session of few rights: values of parameters that widen a policy.
 #[test]
 fn values_of_parameters_do_not_widen_a_policy() {
     for site in Site::both() {

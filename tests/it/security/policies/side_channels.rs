@@ -34,6 +34,7 @@ fn databases() -> (Vec<String>, (Database, Option<Cluster>)) {
     (urls, (sqlite, cluster))
 }
 
+/// Attack with a session of few rights: errors that values of hidden records cause.
 #[test]
 fn values_of_hidden_records_cause_no_errors() {
     let (urls, (files, _cluster)) = databases();
@@ -69,6 +70,7 @@ ids = [1, 3]
     }
 }
 
+/// Attack with a session of few rights: a total or another statement that counts hidden records.
 #[test]
 fn every_use_of_a_table_in_a_statement_has_the_condition() {
     let (urls, (files, _cluster)) = databases();

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::{Session, Site, TABLES, schema};
 
-const ROLES: &str = "[docs]\nenabled = true\nview_as = [\"editor\", \"*\"]\n[audit]\nfile = \"audit.log\"\n";
+const ROLES: &str =
+    "[docs]\nenabled = true\nview_as = [\"editor\", \"*\"]\n[audit]\nstore = \"file:audit.log\"\n";
 const VIEW: &str = "X-Mesh-View-As";
 const TITLES: &str = r#"{"post":{"$select":{"id":true}}}"#;
 

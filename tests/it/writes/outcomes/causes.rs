@@ -135,7 +135,7 @@ fn the_reply_is_part_of_the_write() {
         let site = Site::start_with(
             engine,
             r#""slow": {"table": "slow", "fields": ["id", "slept"]},"#,
-            "limits.rows = 3\npostgres.connections = 1\nmysql.connections = 1\n",
+            "limits.rows = 3\nlimits.database_connections = 1\n",
         );
         let put = Request::new("PUT", "/mesh/note/1").header("Content-Type", "application/json");
         let put = put.query(r#"{"note":{"$select":{"id":true,"labels":{"$select":{"id":true}}}}}"#);

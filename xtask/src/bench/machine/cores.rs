@@ -115,10 +115,7 @@ mod tests {
         let [one, two] = [CorePlacement::ThreadsEach(1), CorePlacement::ThreadsEach(2)];
         let seen = [CorePlacement::OneCoreEach, CorePlacement::ServerUnpinned, one, two]
             .map(|placement| describe(Some(2), placement));
-        assert_eq!(
-            seen,
-            ["0 by 1", "any by 1", "0-0 by 0", "0-1 by 0 and 1"]
-        );
+        assert_eq!(seen, ["0 by 1", "any by 1", "0-0 by 0", "0-1 by 0 and 1"]);
         assert_eq!([one, two].map(|it| describe(Some(4), it)), ["0-0 by 2", "0-1 by 2 and 3"]);
         assert_eq!(describe(Some(6), CorePlacement::ThreadsEach(3)), "0-2 by 3 and 4 and 5");
         assert_eq!([one, two].map(|it| describe(None, it)), ["any by any", "any by any and any"]);

@@ -16,7 +16,7 @@ pub(super) struct Binder<'v> {
     pub(super) in_values: usize,
     pub(super) page_max: u32,
     pub(super) inputs: Vec<Value>,
-    pub(super) form: String,
+    pub(super) variant: String,
 }
 
 impl<'v> Binder<'v> {
@@ -50,7 +50,7 @@ impl<'v> Binder<'v> {
             }
         })?;
         self.lift(&mut predicate);
-        self.form.push(';');
+        self.variant.push(';');
         Ok(predicate)
     }
 
@@ -167,36 +167,36 @@ impl<'v> Binder<'v> {
         Err(usage.error(PlanErrorKind::ParameterValue { takes, found }))
     }
 
-    /// Adds to the form which values of the cursor are NULL.
+    /// Adds to the variant which values of the cursor are NULL.
     pub(super) fn describe_cursor(&mut self, cursor: Option<&[Value]>) {
-        self.form.push('@');
+        self.variant.push('@');
         let Some(values) = cursor else { return };
-        self.form.push('>');
-        self.form.extend(values.iter().map(|value| if *value == Value::Null { '0' } else { '1' }));
+        self.variant.push('>');
+        self.variant.extend(values.iter().map(|value| if *value == Value::Null { '0' } else { '1' }));
     }
 
-    /// Replaces the values of a condition with inputs, and describes its form. The recursion is shallow, since the predicate
+    /// Replaces the values of a condition with inputs, and describes its variant. The recursion is shallow, since the predicate
     /// comes from a single comparison.
     fn lift(&mut self, predicate: &mut Predicate) {
         match predicate {
             Predicate::All(parts) | Predicate::Any(parts) => {
-                self.form.push('(');
+                self.variant.push('(');
                 parts.iter_mut().for_each(|part| self.lift(part));
-                self.form.push(')');
+                self.variant.push(')');
             }
             Predicate::Not(part) | Predicate::NotTrue(part) | Predicate::Param { condition: part, .. } => {
-                self.form.push('!');
+                self.variant.push('!');
                 self.lift(part);
             }
             Predicate::Compare { value, .. } => self.lift_value(value),
             Predicate::In { values, .. } => {
-                self.form.push('[');
+                self.variant.push('[');
                 values.iter_mut().for_each(|value| self.lift_value(value));
-                self.form.push(']');
+                self.variant.push(']');
             }
             Predicate::Like { pattern, .. } => {
                 let Comparand::Value(text) = pattern else { return };
-                self.form.push(if has_beginning(text) { '%' } else { '?' });
+                self.variant.push(if has_beginning(text) { '%' } else { '?' });
                 let slot = self.inputs.len();
                 let sample = std::mem::take(text);
                 self.inputs.push(Value::Text(sample.clone()));
@@ -211,7 +211,7 @@ impl<'v> Binder<'v> {
 
     fn lift_value(&mut self, comparand: &mut Comparand<Value>) {
         let Comparand::Value(value) = comparand else { return };
-        self.form.push(match value {
+        self.variant.push(match value {
             Value::Null => 'n',
             Value::Boolean(_) => 'b',
             Value::Integer(_) => 'i',

@@ -3,9 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use super::*;
+use crate::BoxFuture;
 use crate::error::PlanErrorKind;
+use crate::resolver::Export;
 use crate::resolver::ExportSink;
-use crate::{BoxFuture, Export, ExportFormat};
+use crate::shape::ExportFormat;
 
 /// Keeps all pieces.
 #[derive(Clone, Default)]

@@ -1,0 +1,358 @@
+//! Builds the application from settings, once at start and again for each new schema.
+
+use std::future::ready;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use mesh_backend::backend::StateStores;
+use mesh_integrity::{
+    Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, MemoryNonces, Secret,
+    UsersTable, unix_millis,
+};
+use mesh_plan::{Changes, Mesh, Mutator, Principal};
+use mesh_schema::{Field, Schema};
+use mesh_server::mesh_integrity::passwords::Accounts;
+use mesh_server::otlp::Spans;
+use mesh_server::{
+    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, ClientLimits, Events, Exports, Integrity, Rates,
+    Uploads,
+};
+use mesh_wire::Cors;
+
+use crate::cli::failure::Failure;
+use crate::cli::server::api_keys::api_keys;
+use crate::cli::server::bearer::{bearer, read_secret};
+use crate::cli::server::data_source::nothing_to_serve;
+use crate::cli::server::database::Database;
+use crate::cli::server::internal_tables::served_internal_tables;
+use crate::cli::server::persisted::persisted;
+use crate::cli::server::state;
+use crate::cli::server::tools::tools;
+use crate::cli::server::uploads::uploads;
+use crate::cli::server::{admin, audit, entity_settings};
+use crate::config::{Config, McpTools, Users};
+
+/// The name of this server in traces.
+const SERVICE: &str = "mesh-server";
+/// The label for deriving the secret of cursors.
+const CURSOR_LABEL: &str = "mesh cursor";
+
+/// The parts of an application that are kept when the schema changes.
+pub(crate) struct AppFactory {
+    pub(crate) config: Config,
+    /// The principal of all requests, if there is only one client.
+    local: Option<Principal>,
+    pub(crate) database: Option<Database>,
+    /// Health checks and metrics.
+    pub(crate) admin: Admin,
+    writer: Option<Arc<dyn Mutator>>,
+    cursor_secret: Option<[u8; 32]>,
+    pub(crate) changes: Changes,
+    integrity: Option<Integrity>,
+    bearer: Option<Bearer>,
+    state: Option<StateStores>,
+    uploads: Option<Uploads>,
+    cors: Option<Cors>,
+    exports: Option<Exports>,
+    rates: Rates,
+    clients: ClientLimits,
+    spans: Option<Spans>,
+    pub(crate) audit: Option<AuditLog>,
+    api_keys: Option<ApiKeys>,
+}
+
+impl AppFactory {
+    /// Opens everything that the settings turn on.
+    pub(crate) async fn open(config: &Config, database: Option<Database>) -> Result<Self, Failure> {
+        let writes = config.mutations.enabled || config.uploads.enabled;
+        let writer =
+            database.as_ref().filter(|_| writes).map(|database| database.open_writer()).transpose()?;
+        let secret = secret(config)?;
+        let admin = admin::admin(database.as_ref());
+        let state = state::open(config, database.as_ref(), admin.health()).await?;
+        let changes = Changes::new();
+        if config.follows_changes()
+            && let Some(database) = &database
+        {
+            tokio::spawn(database.watch(changes.clone()));
+        }
+        let integrity = match &secret {
+            Some(secret) => Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?),
+            None => None,
+        };
+        let audit = audit::start(config, database.as_ref(), admin.metrics()).await?;
+        let api_keys = api_keys(config, database.as_ref()).await?;
+        let bearer = bearer(config, admin.health()).await?;
+        let (cors, limits, otlp) = (&config.cors.origins, &config.limits, &config.otlp);
+        Ok(Self {
+            admin,
+            audit,
+            api_keys,
+            database,
+            writer,
+            cursor_secret: secret.map(|secret| secret.derive(CURSOR_LABEL)),
+            changes,
+            integrity,
+            bearer,
+            state,
+            uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
+            cors: if cors.is_empty() { None } else { Some(Cors::new(cors)?) },
+            exports: config
+                .export
+                .enabled
+                .then(|| Exports::new().timeout(config.export.timeout).at_once(config.exports_at_once())),
+            clients: config.client_limits(),
+            rates: Rates::new()
+                .per_address(limits.per_address)
+                .per_session(limits.per_session)
+                .invalid_credentials_per_minute(limits.login_per_minute.saturating_mul(60)),
+            spans: otlp.endpoint.clone().map(|url| {
+                let headers = otlp.headers.iter().filter_map(|line| line.header()).collect();
+                Spans::new(url, headers, SERVICE)
+            }),
+            config: config.clone(),
+            local: None,
+        })
+    }
+
+    /// Sets the principal of all requests.
+    pub(crate) fn with_local_principal(self, local: Option<Principal>) -> Self {
+        Self { local, ..self }
+    }
+
+    /// Builds the application for a schema.
+    pub(crate) fn app(&self, schema: Schema) -> Result<App, Failure> {
+        let config = &self.config;
+        let has_field = |is_such: fn(&Field) -> bool| {
+            schema.entities().any(|(_, entity)| entity.fields.iter().any(is_such))
+        };
+        if config.mutations.enabled && !schema.entities().any(|(_, entity)| entity.is_writable()) {
+            tracing::warn!(
+                "write routes are enabled, but nothing is writable: list the writable fields under 'writable' in the schema \
+                 document (`mesh-server introspect` writes a document to start from)"
+            );
+        }
+        let takes_files = has_field(|field| field.upload.is_some());
+        if config.uploads.enabled && !takes_files {
+            tracing::warn!(
+                "uploads are on, but no field takes files: declare some under 'uploads' in the schema document"
+            );
+        }
+        nothing_to_serve(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
+        served_internal_tables(config, &schema).iter().for_each(|warning| tracing::warn!("{warning}"));
+        let caching = entity_settings::caching(config, &schema)?;
+        let mut mesh = Mesh::builder(schema).limits(config.plan_limits());
+        if let Some(secret) = &self.cursor_secret {
+            mesh = mesh.cursor_secret(secret);
+        }
+        if let Some(database) = &self.database {
+            mesh = mesh.default_shared(Arc::clone(database) as _, self.writer.clone());
+        }
+        let mesh = Arc::new(mesh.build()?);
+        if mesh.has_policies() {
+            useless_caching(config).iter().for_each(|warning| tracing::warn!("{warning}"));
+        }
+        let mut app = App::builder(Arc::clone(&mesh))
+            .caching(caching)
+            .base_path(config.base.clone())
+            .limits(config.transport_limits())
+            .rates(self.rates.clone())
+            .client_limits(self.clients.clone())
+            .trusted_proxies(config.trusted_proxies.clone())
+            .allowed_hosts(config.hosts())
+            .mutations(config.mutations.enabled)
+            .server_timing(true);
+        app = match config.admin.listen {
+            None => app.admin(self.admin.clone()),
+            Some(_) => app.metrics(self.admin.metrics().clone()),
+        };
+        if let Some(audit) = &self.audit {
+            app = app.audit(audit.clone());
+        }
+        if let Some(spans) = &self.spans {
+            app = app.spans(spans.clone());
+        }
+        app = self.with_changes(app);
+        app = self.identify(app);
+        app = self.with_queries(app, &mesh)?;
+        if let Some(uploads) = self.uploads.as_ref().filter(|_| takes_files) {
+            app = app.uploads(uploads.clone());
+        }
+        if let Some(cors) = &self.cors {
+            app = app.cors(cors.clone());
+        }
+        if let Some(exports) = &self.exports {
+            app = app.exports(exports.clone());
+        }
+        if config.docs.enabled {
+            app = app.docs(entity_settings::docs(config, mesh.schema())?);
+        }
+        app.build().map_err(Failure::usage_error)
+    }
+
+    /// Adds the channel of changes, and the event streams that report them.
+    fn with_changes(&self, mut app: AppBuilder) -> AppBuilder {
+        let config = &self.config;
+        if config.follows_changes() {
+            app = app.changes(self.changes.clone());
+        }
+        if config.events.enabled {
+            app = app.events(Events::new().heartbeat(config.events.heartbeat));
+        }
+        app
+    }
+
+    /// Adds the registered queries, and the tools for agents.
+    fn with_queries(&self, app: AppBuilder, mesh: &Mesh) -> Result<AppBuilder, Failure> {
+        let config = &self.config;
+        let (mut app, mut tools) = (app, tools(config));
+        if config.persisted.enabled {
+            let registry;
+            (registry, tools) = persisted(config, tools, mesh, self.state.as_ref())?;
+            app = app.persisted(registry);
+        }
+        Ok(if config.mcp.enabled != McpTools::Off { app.mcp(tools) } else { app })
+    }
+
+    /// Adds the kinds of credentials that identify callers.
+    fn identify(&self, mut app: AppBuilder) -> AppBuilder {
+        let settings = &self.config.bearer;
+        if let Some(integrity) = &self.integrity {
+            app = app.integrity(integrity.clone());
+        }
+        if let Some(keys) = &self.api_keys {
+            app = app.api_keys(keys.clone());
+        }
+        if let Some(bearer) = &self.bearer {
+            app = app.bearer(bearer.clone());
+        }
+        if let Some(principal) = &self.local {
+            app = app.local_principal(principal.clone());
+        }
+        app = app.allow_unsigned_bearers(settings.unsigned);
+        if !settings.anonymous.is_empty() {
+            app = app.anonymous_role(settings.anonymous.as_str());
+        }
+        app
+    }
+}
+
+/// Returns the secret of the deployment if requests are signed.
+pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
+    let integrity = &config.integrity;
+    if !integrity.enabled {
+        return Ok(None);
+    }
+    let secret = read_secret("integrity", integrity.secret.as_ref(), integrity.secret_file.as_ref())?;
+    secret.map(Some).ok_or_else(|| {
+        Failure::usage_error(
+            "'integrity.enabled' needs a secret: set 'integrity.secret_file', or 'integrity.secret' to at \
+             least 32 random bytes, such as the output of `openssl rand -hex 32`",
+        )
+    })
+}
+
+/// Returns a warning if shared caches are configured but policies make all answers private.
+fn useless_caching(config: &Config) -> Option<&'static str> {
+    let caching = &config.caching;
+    let is_shared =
+        caching.control.is_shared() || !caching.purge.urls.is_empty() || caching.tags.header().is_some();
+    is_shared.then_some(
+        "[caching] has no effect on shared caches: the schema has policies, so all answers are private",
+    )
+}
+
+/// Returns the earlier secrets of the deployment, or all their faults.
+pub(crate) fn previous_secrets(config: &Config) -> Result<Vec<Secret>, Failure> {
+    let mut faults = Vec::new();
+    let mut secrets = Vec::new();
+    for previous in &config.integrity.previous_secrets {
+        match Secret::new(previous.0.clone().into_bytes()) {
+            Ok(secret) => secrets.push(secret),
+            Err(error) => faults.push(format!("'integrity.previous_secrets': {error}")),
+        }
+    }
+    if faults.is_empty() { Ok(secrets) } else { Err(Failure::from_faults(faults)) }
+}
+
+/// Accounts that refuse all logins: sessions begin with bearers or API keys.
+struct NoAccounts;
+
+impl Authenticator for NoAccounts {
+    fn authenticate<'a>(&'a self, _: &'a Credentials) -> BoxFuture<'a, Result<Identity, LoginError>> {
+        Box::pin(ready(Err(LoginError::Wrong)))
+    }
+}
+
+/// Returns the accounts of the database, or `None` if no table of accounts is configured.
+pub(crate) async fn accounts(
+    config: &Config,
+    database: Option<&Database>,
+) -> Result<Option<Accounts>, Failure> {
+    if config.integrity.users.table.is_empty() {
+        return Ok(None);
+    }
+    let database = database.ok_or_else(|| Failure::usage_error("'integrity.users' needs a database"))?;
+    let accounts = database.accounts(&users(&config.integrity.users)).await;
+    let accounts = accounts.map_err(|error| Failure::from_faults(error.faults()))?;
+    Ok(Some(Accounts::new(accounts).await.map_err(Failure::usage_error)?))
+}
+
+/// Builds logins and the verification of signed requests.
+async fn integrity(
+    config: &Config,
+    secret: &Secret,
+    database: Option<&Database>,
+    state: Option<&StateStores>,
+) -> Result<Integrity, Failure> {
+    let settings = &config.integrity;
+    let keys = previous_secrets(config)?.iter().fold(Keys::new(secret), Keys::with_previous);
+    let mut gate = Gate::new(keys)
+        .lifetime(settings.ttl)
+        .binding(settings.binding)
+        .replay_window(settings.replay_window)
+        .nonces_per_session(config.limits.nonces_per_session);
+    let unknown_until = match state {
+        Some(state) => {
+            gate = gate.revocations(Arc::clone(&state.revocations)).nonces(Arc::clone(&state.nonces));
+            state.unknown_until
+        }
+        None => {
+            let start = unix_millis(SystemTime::now());
+            gate = gate.nonces(Arc::new(MemoryNonces::after(start)));
+            start
+        }
+    };
+    if settings.binding != Binding::Off {
+        wait_until_after(unknown_until).await;
+    }
+    let integrity = match accounts(config, database).await? {
+        Some(accounts) => Integrity::new(gate, accounts),
+        None => Integrity::new(gate, NoAccounts),
+    };
+    let integrity = integrity.login_per_minute(config.limits.login_per_minute);
+    Ok(match state.and_then(|state| state.attempts.clone()) {
+        Some(store) => integrity.attempts(store),
+        None => integrity,
+    })
+}
+
+/// Waits until the second of the timestamp `unknown`, in which this server has taken over from another one, has passed; at
+/// most one second. Until then, bound signatures of clients with correct clocks would be refused.
+async fn wait_until_after(unknown: u64) {
+    let end = (unknown / 1_000).saturating_add(1).saturating_mul(1_000);
+    let left = end.saturating_sub(unix_millis(SystemTime::now()));
+    tokio::time::sleep(Duration::from_millis(left.min(1_000))).await;
+}
+
+fn users(users: &Users) -> UsersTable {
+    let optional = |name: &String| Some(name.clone()).filter(|name| !name.is_empty());
+    UsersTable {
+        table: users.table.clone(),
+        id: users.id.clone(),
+        login: users.login.clone(),
+        password: users.password.clone(),
+        role: optional(&users.role),
+        tenant: optional(&users.tenant),
+    }
+}

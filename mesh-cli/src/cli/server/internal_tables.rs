@@ -1,0 +1,80 @@
+//! The tables of the database that the settings name for the server itself, whose contents are not served by inference.
+
+use std::borrow::Cow;
+
+use mesh_schema::{Catalog, Schema, Table, TableName};
+
+use crate::config::Config;
+
+/// A table with the setting that names it and what it holds.
+struct InternalTable {
+    name: TableName,
+    setting: &'static str,
+    contents: &'static str,
+}
+
+/// Returns the tables that the settings name. A name that cannot be parsed is reported when the table is opened.
+fn internal_tables(config: &Config) -> Vec<InternalTable> {
+    let audit = config.audit.table().unwrap_or_default();
+    let named = [
+        ("api_keys.table", config.api_keys.table.as_str(), "API keys"),
+        ("audit.store", audit, "the audit log"),
+    ];
+    let named = named.into_iter().filter(|(_, name, _)| !name.is_empty());
+    let parsed = |(setting, name, contents): (_, &str, _)| {
+        Some(InternalTable { name: TableName::parse(name).ok()?, setting, contents })
+    };
+    named.filter_map(parsed).collect()
+}
+
+/// Returns whether two names can refer to one table. A name without a schema can refer to a table of any schema.
+fn can_match(internal: &TableName, other: &TableName) -> bool {
+    let is_other_schema =
+        internal.schema.is_some() && other.schema.is_some() && internal.schema != other.schema;
+    internal.name.eq_ignore_ascii_case(&other.name) && !is_other_schema
+}
+
+/// Returns the catalog without the server's own tables, with a note for each.
+pub(crate) fn without_internal_tables<'c>(
+    config: &Config,
+    catalog: &'c Catalog,
+    notes: &mut Vec<String>,
+) -> Cow<'c, Catalog> {
+    let internal = internal_tables(config);
+    let find_internal = |table: &Table| {
+        let name = table.full_name();
+        internal.iter().find(|table| can_match(&table.name, &name))
+    };
+    let mut found = Vec::new();
+    for table in &catalog.tables {
+        if let Some(InternalTable { setting, contents, .. }) = find_internal(table) {
+            found.push(format!(
+                "{}: not served, because '{setting}' names this table, which holds {contents}",
+                table.name
+            ));
+        }
+    }
+    if found.is_empty() {
+        return Cow::Borrowed(catalog);
+    }
+    notes.append(&mut found);
+    let mut catalog = catalog.clone();
+    catalog.tables.retain(|table| find_internal(table).is_none());
+    Cow::Owned(catalog)
+}
+
+/// Returns a warning for each entity whose table is one of the server's own.
+pub(crate) fn served_internal_tables(config: &Config, schema: &Schema) -> Vec<String> {
+    let internal = internal_tables(config);
+    let entities = schema.entities();
+    let warnings = entities.filter_map(|(_, entity)| {
+        let named = internal.iter().find(|table| can_match(&table.name, &entity.table))?;
+        let InternalTable { setting, contents, .. } = named;
+        Some(format!(
+            "the schema document serves the table '{}' as '{}', but '{setting}' names this table, which holds {contents}; remove the \
+             entity unless clients may read them",
+            entity.table.name, entity.key
+        ))
+    });
+    warnings.collect()
+}
