@@ -55,6 +55,15 @@ impl<'a> Target<'a> {
     }
 }
 
+/// What a query is planned for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    Read,
+    Export,
+    /// A stream. Texts that differ only in format and white space share a plan, and so their streams share a reading.
+    Stream,
+}
+
 /// Decodes the queries of requests, and plans them.
 #[derive(Debug)]
 pub struct Queries {
@@ -129,7 +138,7 @@ impl Queries {
             Source::Text { .. } | Source::Registered(_) => None,
         };
         let has_parts = matches!(query.id, Some(PostedId::Parts(_)));
-        let plan = self.plan_text(parts, caller, query, target, false)?;
+        let plan = self.plan_for(Purpose::Read, parts, caller, query, target)?;
         if has_parts && plan.node().id.len() == 1 {
             return Err(WireError::transport(
                 "'id' in the body must be a string or a number: the id is a single field",
@@ -141,22 +150,33 @@ impl Queries {
         Ok(plan)
     }
 
-    /// Plans an export, or a read that has no plan yet.
-    pub(crate) fn plan_text(
+    /// Plans a query without looking it up by its header.
+    pub(crate) fn plan_for(
         &self,
+        purpose: Purpose,
         parts: &RequestParts<'_>,
         caller: &Caller,
         query: RequestQuery<'_>,
         target: Target<'_>,
-        is_export: bool,
     ) -> Result<Plan, WireError> {
         let completed = query.complete_params();
         let (format, text) = self.text(&query)?;
-        let mut request = Request::collection(format, &text);
-        (request.entity, request.id, request.is_export) = (target.entity, query.id(target), is_export);
+        let parsed = match purpose {
+            // Planning reports the error of a text that cannot be parsed, after the error of a wrong path.
+            Purpose::Stream => mesh_ql::parse(format, &text, &self.mesh.limits().query).ok(),
+            Purpose::Read | Purpose::Export => None,
+        };
+        let source = match &parsed {
+            Some(query) => mesh_plan::plan::QuerySource::Parsed(query),
+            None => mesh_plan::plan::QuerySource::Text { format, text: &text },
+        };
+        let mut request = Request::new(source);
+        (request.entity, request.id) = (target.entity, query.id(target));
+        request.is_export = matches!(purpose, Purpose::Export);
         let principal = caller.principal();
         let request = request.with_principal(principal.as_deref());
         let plan = completed.and_then(|params| self.mesh.plan(&request.with_params(params.as_deref())));
+        let plan = plan.map_err(|error| error.with_position_in(&text));
         if let Err(error) = &plan {
             error_log::plan_error(parts.head.request_id.as_str(), error);
             self.check_registrable(caller, &query)?;

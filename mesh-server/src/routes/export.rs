@@ -20,7 +20,7 @@ use crate::observability::error_log;
 use crate::pipeline::admission::RETRY_AFTER;
 use crate::pipeline::body::{Body, BoxError};
 use crate::pipeline::context::RequestContext;
-use crate::pipeline::query::{RequestQuery, Target};
+use crate::pipeline::query::{Purpose, RequestQuery, Target};
 
 /// The outcome of an export; `None` until it has ended.
 type Outcome = Arc<Mutex<Option<Result<u64, ResolveError>>>>;
@@ -35,7 +35,7 @@ pub(crate) async fn answer(
     format: ExportFormat,
 ) -> Result<Response<Body>, WireError> {
     let target = Target::at(entity, None);
-    let plan = cx.shared.queries.plan_text(&cx.parts(), caller, query, target, true)?;
+    let plan = cx.shared.queries.plan_for(Purpose::Export, &cx.parts(), caller, query, target)?;
     plan.check_export(format).map_err(Error::from)?;
     let head = response::export(&cx.head, content_type(format), entity, format.as_str());
     if *cx.head.method == Method::HEAD {
