@@ -16,7 +16,7 @@ use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::RequestContext;
-use crate::pipeline::query::{RequestQuery, Target};
+use crate::pipeline::query::{Purpose, RequestQuery, Target};
 use crate::pipeline::{read, respond};
 
 /// Starts a stream of a record. It is planned like a point read.
@@ -39,7 +39,7 @@ pub(crate) async fn open(
     query: RequestQuery<'_>,
     target: Target<'_>,
 ) -> Result<Response<Body>, WireError> {
-    let plan = cx.shared.queries.plan(&cx.parts(), caller, query, target)?;
+    let plan = cx.shared.queries.plan_for(Purpose::Stream, &cx.parts(), caller, query, target)?;
     let session = caller.session().map(|session| session.session);
     let open = match cx.shared.clients.open_stream(cx.address, session) {
         Ok(open) => open,
