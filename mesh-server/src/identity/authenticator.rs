@@ -314,7 +314,7 @@ async fn header_formats<'r>(
         error_log::chain(parts.head.request_id.as_str(), &error);
         WireError::unavailable(RETRY_AFTER)
     })?;
-    Ok(query.map_or(FORMATS, |query| [query.format().name(); 2]))
+    Ok(query.map_or(FORMATS, |query| [query.format().as_str(); 2]))
 }
 
 /// Returns the headers that carry the signature.

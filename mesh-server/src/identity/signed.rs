@@ -83,7 +83,7 @@ impl Signed<'_> {
             // A body that cannot be decoded is refused after the signature is verified.
             Self::Body(Content::Query | Content::Registration, body) => {
                 let posted = decode_body(parts.head.headers, body);
-                Some(posted.map_or(FORMATS, |posted| [posted.format.name(); 2]))
+                Some(posted.map_or(FORMATS, |posted| [posted.format.as_str(); 2]))
             }
             _ => None,
         }
