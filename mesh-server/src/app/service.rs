@@ -5,7 +5,6 @@ use std::convert::Infallible;
 use std::task::{Context, Poll};
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::uri::PathAndQuery;
 use http::{Request, Response, Uri};
