@@ -17,7 +17,8 @@ use crate::pipeline::body::BoxError;
 /// Bytes of one piece, which fit into a frame of HTTP/2.
 const MAX_PIECE_BYTES: usize = 16 * 1024;
 
-/// A body with the guard of its request, which is active until the body is sent.
+/// A body with the guard of its request, which is active until the body is sent. Long frames are sent in pieces, because hyper
+/// copies what it is given.
 pub(super) struct ReplyBody {
     body: Body,
     /// What is left of the frame that is being sent in pieces.
@@ -27,7 +28,7 @@ pub(super) struct ReplyBody {
 }
 
 impl ReplyBody {
-    /// Wraps the body of a reply. Bodies whose readers [`UnreadReplies`] has to know are sent in pieces.
+    /// Wraps the body of a reply, and registers it if [`UnreadReplies`] has to know its reader.
     pub(super) fn wrap(
         reply: Response<Body>,
         guard: RequestGuard,
@@ -59,7 +60,6 @@ impl HttpBody for ReplyBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = &mut *self;
-        let Some(unread) = &this.unread else { return Pin::new(&mut this.body).poll_frame(cx) };
         if this.rest.is_empty() {
             match Pin::new(&mut this.body).poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
@@ -67,13 +67,13 @@ impl HttpBody for ReplyBody {
                     Err(frame) => return Poll::Ready(Some(Ok(frame))),
                 },
                 other => {
-                    unread.await_bytes();
+                    this.unread.iter().for_each(|unread| unread.await_bytes());
                     return other;
                 }
             }
         }
         let piece = this.rest.split_to(this.rest.len().min(MAX_PIECE_BYTES));
-        unread.hand_over(piece.len());
+        this.unread.iter().for_each(|unread| unread.hand_over(piece.len()));
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
