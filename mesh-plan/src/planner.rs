@@ -34,7 +34,6 @@ use context::{NodeContext, Scope, nearest};
 pub(crate) use filter::params::ParamInput;
 use filter::params::Recorder;
 pub use limits::Limits;
-pub(crate) use literal::is_decimal;
 use policy_condition::Slots;
 
 /// The role of a node in its query, which determines the controls that are allowed.

@@ -7,7 +7,7 @@
 mod csv;
 mod export;
 mod json;
-mod key;
+pub(crate) mod key;
 mod records;
 mod scalar;
 #[cfg(test)]

@@ -22,7 +22,6 @@ use http::Request;
 use http::Response;
 use http::request::Parts;
 use mesh_plan::RecordId::Segment;
-use mesh_plan::WriteTarget;
 use mesh_wire::{Route, WireError, response};
 
 use crate::pipeline::body::{Body, RequestBody};
@@ -33,6 +32,7 @@ use crate::pipeline::route::RouteMatch;
 /// connection would reserve space for the largest future; a shared box would have the size of the largest future.
 pub(crate) async fn dispatch(
     cx: &RequestContext<'_>,
+    #[cfg_attr(not(feature = "tower"), expect(unused_variables, reason = "only a fallback gets the head"))]
     head: &Parts,
     route: RouteMatch<'_>,
     body: RequestBody,
@@ -77,26 +77,6 @@ async fn protocol(
         _ => {}
     }
     // Routing refuses the routes of disabled profiles.
-    let target = write_target(&route).ok_or_else(WireError::not_found)?;
+    let target = route.write_target().ok_or_else(WireError::not_found)?;
     Box::pin(write::answer(cx, target, body)).await
-}
-
-/// Returns the target of a write route; `None` for other routes.
-fn write_target<'r>(route: &'r Route<'_>) -> Option<WriteTarget<'r>> {
-    Some(match route {
-        Route::Create { entity } => WriteTarget::Create { entity },
-        Route::Update { entity, id } => WriteTarget::Update { entity, id: Segment(id) },
-        Route::Delete { entity, id } => WriteTarget::Delete { entity, id: Segment(id) },
-        Route::Attach { entity, id, member } => {
-            WriteTarget::Attach { entity, id: Segment(id), relation: member }
-        }
-        Route::Connect { entity, id, relation } => WriteTarget::Connect { entity, id: Segment(id), relation },
-        Route::Disconnect { entity, id, relation } => {
-            WriteTarget::Disconnect { entity, id: Segment(id), relation }
-        }
-        Route::Remove { entity, id, relation, child } => {
-            WriteTarget::Remove { entity, id: Segment(id), relation, child: Segment(child) }
-        }
-        _ => return None,
-    })
 }

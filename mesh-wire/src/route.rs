@@ -4,6 +4,8 @@ mod allowed_methods;
 mod base_path;
 mod path;
 pub(crate) mod percent;
+#[cfg(feature = "plan")]
+mod write_target;
 
 use std::borrow::Cow;
 

@@ -7,7 +7,7 @@ use mesh_ql::{AggregateFn, Direction, Nulls};
 use mesh_schema::{Entity, FieldType, Link, NativeType, TableName, TimeForm};
 
 use super::{ComputedFunction, Predicate};
-use crate::shape::OutputKey;
+use crate::shape::key::OutputKey;
 use crate::value::json::{JsonPointer, JsonType};
 
 /// One use of an entity in a query.

@@ -10,16 +10,11 @@ use uuid::Uuid;
 
 use crate::plan::Column;
 use crate::shape::number_text;
-use crate::value::canonical::EXACT_DIGITS;
+use crate::value::canonical::{EXACT_DIGITS, is_decimal};
 use crate::value::is_special_decimal;
 use crate::value::key::decode;
 use crate::value::time::{self, Time, extended};
 use crate::{Key, RecordId, Value};
-
-/// The number of digits of a decimal before its point, in PostgreSQL. Other databases take fewer.
-const WHOLE_DIGITS_MAX: usize = 131_072;
-/// The number of digits of a decimal after its point, in PostgreSQL. Other databases take fewer.
-const FRACTION_DIGITS_MAX: usize = 16_383;
 
 /// Converts a literal to a value of that type. An error contains the values that the field takes and the value that was found
 /// instead. `SPEC §3.7`
@@ -215,15 +210,6 @@ fn decimal(text: &str) -> Option<Value> {
     let is_exact = text.bytes().filter(u8::is_ascii_digit).count() <= EXACT_DIGITS;
     let real = text.parse().ok().filter(|_| is_exact).map(Value::Real);
     Some(real.unwrap_or_else(|| text.into()))
-}
-
-/// Returns whether a text is a number without exponent, with no more digits than any database takes.
-pub(crate) fn is_decimal(text: &str) -> bool {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
-    [(whole, WHOLE_DIGITS_MAX), (fraction, FRACTION_DIGITS_MAX)]
-        .iter()
-        .all(|(part, max)| (1..=*max).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Describes the values that a field of that type takes.

@@ -10,11 +10,14 @@ use uuid::Uuid;
 
 use super::time::{self, Time};
 use super::{Value, ValueRef};
-use crate::planner::is_decimal;
 use crate::shape::number_text;
 
 /// The number of decimal digits that a 64-bit float holds exactly.
 pub(crate) const EXACT_DIGITS: usize = 15;
+/// The number of digits of a decimal before its point, in PostgreSQL. Other databases take fewer.
+const WHOLE_DIGITS_MAX: usize = 131_072;
+/// The number of digits of a decimal after its point, in PostgreSQL. Other databases take fewer.
+const FRACTION_DIGITS_MAX: usize = 16_383;
 
 /// Returns a value of a field of type `ty` in a form that is the same for all values with the same meaning. Two values that
 /// are written in the same way in a response, or that are different texts for the same time, number or UUID, become equal.
@@ -107,6 +110,15 @@ fn decimal(text: &str) -> Option<Value> {
     };
     let real = plain.parse().ok().filter(is_exact).map(whole);
     Some(real.unwrap_or_else(|| Value::Text(plain.into_owned())))
+}
+
+/// Returns whether a text is a number without exponent, with no more digits than any database takes.
+pub(crate) fn is_decimal(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
+    [(whole, WHOLE_DIGITS_MAX), (fraction, FRACTION_DIGITS_MAX)]
+        .iter()
+        .all(|(part, max)| (1..=*max).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use mesh_wire::{BasePath, Profiles, Route, WireError, response};
 
 use self::plan::Batch;
 use super::write::commit::{commit_all, logged};
-use super::write_target;
 use crate::identity::caller::Caller;
 use crate::identity::signed::Content;
 use crate::observability::audit::AuditLog;
@@ -129,7 +128,7 @@ fn check(
         // The query of a step is never a registered one.
         cx.shared.queries.allow_unregistered()?;
     }
-    let target = write_target(&route).filter(|_| !is_read);
+    let target = route.write_target().filter(|_| !is_read);
     if let Some(target) = target {
         let request = WriteRequest::new(target).with_principal(principal);
         cx.shared.mesh.check_write(&request).map_err(Error::from)?;

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::super::{literal, stored_values};
 use crate::Value;
 use crate::mutation::JsonId;
+use crate::value::canonical::is_decimal;
 
 /// Accepts any padding, and any spare bits of the last character.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -102,7 +103,7 @@ pub(super) fn describe(text: &str) -> String {
 /// Returns the text of a number without exponent, which decimals store exactly, including trailing zeros.
 fn exact(text: &str) -> Option<String> {
     let text = serde_json::from_str::<String>(text).unwrap_or_else(|_| text.to_owned());
-    Some(text).filter(|text| literal::is_decimal(text))
+    Some(text).filter(|text| is_decimal(text))
 }
 
 fn literal_of(text: &str) -> Option<Literal> {

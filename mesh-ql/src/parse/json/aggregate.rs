@@ -2,11 +2,10 @@
 
 use std::fmt::Display;
 
-use super::value::{boolean, choice, mismatch, object, string};
+use super::value::{boolean, check_alias, choice, mismatch, object, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
-use crate::parse::is_identifier;
-use crate::parse::parser::{Parser, TokenName, to_name};
+use crate::parse::parser::{Parser, to_name};
 use crate::query::{Aggregate, AggregateFn};
 use crate::span::Name;
 
@@ -29,18 +28,6 @@ pub(super) fn aggregates(parser: &mut Parser<'_>) -> Result<Vec<Aggregate>, Synt
         return Err(parser.error(start, "'$aggregate' is empty; leave it out instead"));
     }
     Ok(aggregates)
-}
-
-/// Checks the form of a name that the query introduces: an alias or a parameter. `SPEC §3.8`
-pub(super) fn check_alias(parser: &Parser<'_>, kind: &str, name: &TokenName<'_>) -> Result<(), SyntaxError> {
-    if is_identifier(name) && name.len() <= 64 {
-        return Ok(());
-    }
-    let message = format!(
-        "{kind} {} is malformed; write a letter or '_', then up to 63 letters, digits or '_'",
-        Quoted(name)
-    );
-    Err(parser.error(name.span, message))
 }
 
 /// Parses `{fn, field?, distinct?}`, which contains no alias. `owner` describes the part with this value in messages.

@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
-use super::aggregate::{aggregates, check_alias};
+use super::aggregate::aggregates;
 use super::controls::{field_list, order, page};
 use super::filter::{HAVING, WHERE, filter};
-use super::value::{boolean, mismatch, object, string};
+use super::value::{boolean, check_alias, mismatch, object, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, TokenName, to_name};

@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 use std::fmt::Display;
 
-use super::aggregate::check_alias;
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
+use crate::parse::is_identifier;
 use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::parse::token::{Invalid, Token};
 use crate::query::OrParam;
@@ -174,4 +174,16 @@ pub(super) fn unexpected(parser: &Parser<'_>, expected: &str, context: &str) -> 
         _ => expected.to_owned(),
     };
     parser.error(None, message)
+}
+
+/// Checks the form of a name that the query introduces: an alias or a parameter. `SPEC §3.8`
+pub(super) fn check_alias(parser: &Parser<'_>, kind: &str, name: &TokenName<'_>) -> Result<(), SyntaxError> {
+    if is_identifier(name) && name.len() <= 64 {
+        return Ok(());
+    }
+    let message = format!(
+        "{kind} {} is malformed; write a letter or '_', then up to 63 letters, digits or '_'",
+        Quoted(name)
+    );
+    Err(parser.error(name.span, message))
 }

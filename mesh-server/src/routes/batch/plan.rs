@@ -13,7 +13,6 @@ use mesh_wire::request::{BatchStep, ReferenceError, StepReference, replace_refer
 use mesh_wire::{BasePath, Route, WireError};
 
 use super::{path, profiles};
-use crate::routes::write_target;
 
 /// The steps of a batch.
 pub(super) struct Batch {
@@ -98,7 +97,7 @@ impl Script for Batch {
         let fields = body.as_ref().map(|body| Fields::parse(body.as_bytes()));
         let fields = fields.transpose().map_err(|error| unexpected(&error))?;
         let query = step.query.as_ref().map(|(format, text)| (*format, text.as_str()));
-        match (&route, write_target(&route)) {
+        match (&route, route.write_target()) {
             (Route::Point { entity, id }, _) => self.read(entity, id, query),
             (Route::Update { entity, id }, _) if fields.is_none() => self.read(entity, id, query),
             (_, Some(target)) => {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use http::Method;
 use mesh_plan::{
-    Context, Error, Fields, Limits, Mesh, Mutation, Principal, RecordId, Request, ResolveError, WriteError,
-    WriteRequest, WriteTarget, Written,
+    Context, Error, Fields, Limits, Mesh, Mutation, Principal, Request, ResolveError, WriteError,
+    WriteRequest, Written,
 };
 use mesh_ql::{Format, Page, ParamValues};
 use mesh_schema::{Entity, Field, Member, Schema};
@@ -161,7 +161,7 @@ impl Runner {
     ) -> Result<Observed, RunError> {
         let profiles = Profiles { mutations: true, ..Profiles::default() };
         let route = Route::parse(&BasePath::root(), &profiles, method, path);
-        let Some(target) = route.as_ref().ok().and_then(write_target) else {
+        let Some(target) = route.as_ref().ok().and_then(Route::write_target) else {
             return Err(Failure::usage_error(format_args!("{method} {path} is no write")).into());
         };
         let mut request = WriteRequest::new(target).with_principal(principal);
@@ -189,29 +189,6 @@ fn to_wire_error(error: Error) -> WireError {
         wire.message = cause.into();
     }
     wire
-}
-
-/// Returns the target of a write route; `None` for other routes.
-pub(super) fn write_target<'r>(route: &'r Route<'_>) -> Option<WriteTarget<'r>> {
-    let id = RecordId::Segment;
-    Some(match route {
-        Route::Create { entity } => WriteTarget::Create { entity },
-        Route::Update { entity, id: record } => WriteTarget::Update { entity, id: id(record) },
-        Route::Delete { entity, id: record } => WriteTarget::Delete { entity, id: id(record) },
-        Route::Attach { entity, id: record, member } => {
-            WriteTarget::Attach { entity, id: id(record), relation: member }
-        }
-        Route::Connect { entity, id: record, relation } => {
-            WriteTarget::Connect { entity, id: id(record), relation }
-        }
-        Route::Disconnect { entity, id: record, relation } => {
-            WriteTarget::Disconnect { entity, id: id(record), relation }
-        }
-        Route::Remove { entity, id: record, relation, child } => {
-            WriteTarget::Remove { entity, id: id(record), relation, child: id(child) }
-        }
-        _ => return None,
-    })
 }
 
 /// Returns the id of a record, its parts separated by commas; `None` if it was not selected.

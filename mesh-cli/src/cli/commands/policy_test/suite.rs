@@ -15,7 +15,6 @@ use toml::de::{DeTable, DeValue};
 
 use super::expected::{Denial, Expected, Right};
 use super::reader::{TomlReader, json};
-use super::runner::write_target;
 use crate::cli::args::role::check_role;
 use crate::cli::failure::Failure;
 
@@ -236,7 +235,7 @@ impl Parser<'_> {
                 return None;
             }
         };
-        let Some(target) = write_target(&route) else {
+        let Some(target) = route.write_target() else {
             self.fault_at(table, "write", form);
             return None;
         };
