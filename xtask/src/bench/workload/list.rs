@@ -157,7 +157,7 @@ fn forms() -> Vec<Workload> {
         named_as(
             "bulk",
             "1,000 users that are created by one request",
-            Workload { connections: 4, targets: &[Target::Speed(Kind::Limit, 0.5)], ..form(Read::Bulk) },
+            Workload { connections: 4, targets: &[Target::Speed(Kind::Limit, 0.3)], ..form(Read::Bulk) },
         ),
         // One address may run only a few exports at a time.
         named_as("export", "all posts as lines of JSON", Workload { connections: 2, ..form(Read::Export) }),
