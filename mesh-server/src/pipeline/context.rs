@@ -20,6 +20,8 @@ use crate::observability::audit::entry::AuditDetails;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
 use crate::pipeline::effects::Effects;
+#[cfg(feature = "tower")]
+use crate::rates::client_address::ClientAddress;
 
 /// Returns the trace that a request belongs to. If spans are collected, a request without one starts a trace.
 pub(super) fn trace_context(shared: &Shared, headers: &HeaderMap) -> Option<TraceContext> {
@@ -116,6 +118,12 @@ impl<'r> RequestContext<'r> {
     /// Returns the replies that wait on the request's connection.
     pub(crate) fn outbox(&self) -> Option<&Arc<Outbox>> {
         self.peer?.outbox.as_ref()
+    }
+
+    /// Returns the address of the sender, which may be a proxy.
+    #[cfg(feature = "tower")]
+    pub(crate) fn peer_address(&self) -> Option<ClientAddress> {
+        self.peer.map(|peer| peer.address)
     }
 
     pub(crate) fn request_id(&self) -> &str {
