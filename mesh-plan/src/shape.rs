@@ -136,7 +136,7 @@ impl Plan {
             for column in node.order.iter().filter_map(|key| key.column) {
                 let key = row.sort_value(column);
                 shaper.check_cell(key)?;
-                last.push(key);
+                last.push(node.columns.get(column).and_then(|column| column.ty), key);
             }
             if first.is_none() {
                 first = Some(last.clone());

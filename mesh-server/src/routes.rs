@@ -44,7 +44,12 @@ pub(crate) async fn dispatch(
         RouteMatch::Custom(handler) => Box::pin(custom::answer(cx, handler, body)).await,
         #[cfg(feature = "tower")]
         RouteMatch::Fallback(service) => {
-            Ok(service.call(Request::from_parts(head.clone(), body.into_body())).await)
+            let mut request = Request::from_parts(head.clone(), body.into_body());
+            // For limits by address, and for the logs, of an `App` behind the fallback.
+            if let Some(address) = cx.peer_address() {
+                request.extensions_mut().insert(address);
+            }
+            Ok(service.call(request).await)
         }
         RouteMatch::Protocol(Route::Collection { entity }) => get::collection(cx, &entity).await,
         RouteMatch::Protocol(Route::Point { entity, id }) => get::point(cx, &entity, Segment(id)).await,

@@ -9,9 +9,11 @@ use std::hash::Hasher as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mesh_schema::FieldType;
 use ring::hmac;
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 
+use crate::value::canonical::whole;
 use crate::{Value, ValueRef};
 
 /// The number of bytes of the MAC in a cursor.
@@ -71,7 +73,7 @@ impl CursorMac {
     /// Returns the cursor of a row.
     pub(crate) fn text<'a>(&self, values: impl IntoIterator<Item = ValueRef<'a>>) -> String {
         let (mut out, mut row) = (Vec::new(), CursorValues::default());
-        values.into_iter().for_each(|value| row.push(value));
+        values.into_iter().for_each(|value| row.push(None, value));
         self.write(&mut out, &mut row);
         String::from_utf8(out).unwrap_or_default()
     }
@@ -107,9 +109,13 @@ impl CursorValues {
         self.0.truncate(TAG);
     }
 
-    /// Encodes the next value of the row.
-    pub(crate) fn push(&mut self, value: ValueRef<'_>) {
-        encode(&mut self.0, value);
+    /// Encodes the next value of the row, of a field of type `ty`. Storages differ in whether a decimal without fraction, such
+    /// as a sum, is an integer or a real, so it is encoded as an integer.
+    pub(crate) fn push(&mut self, ty: Option<FieldType>, value: ValueRef<'_>) {
+        match (ty, value) {
+            (Some(FieldType::Decimal), ValueRef::Real(value)) => encode(&mut self.0, whole(value).as_ref()),
+            _ => encode(&mut self.0, value),
+        }
     }
 }
 
@@ -214,6 +220,25 @@ mod tests {
         let text = sealed(&values);
         assert_eq!(open(&CursorKey::default(), 7, &text, 6).as_deref(), Some(&values[..]));
         assert!(text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_'));
+    }
+
+    #[test]
+    fn a_decimal_has_the_same_cursor_in_every_storage() {
+        let values = |ty, value: Value| {
+            let mut row = CursorValues::default();
+            row.push(ty, value.as_ref());
+            row.0
+        };
+        let decimal = Some(FieldType::Decimal);
+        for (real, other) in [(5.0, 5), (-0.0, 0), (-3e15, -3_000_000_000_000_000_i64)] {
+            assert_eq!(values(decimal, real.into()), values(decimal, other.into()), "{real}");
+        }
+        assert_ne!(values(decimal, 5.5.into()), values(decimal, 5.into()));
+        assert_ne!(
+            values(Some(FieldType::Number), 5.0.into()),
+            values(None, 5.into()),
+            "a number is a real everywhere"
+        );
     }
 
     #[test]

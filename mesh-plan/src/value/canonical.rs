@@ -57,7 +57,7 @@ fn number(value: ValueRef<'_>) -> f64 {
 }
 
 /// Returns a whole number as an integer if that is exact.
-fn whole(value: f64) -> Value {
+pub(crate) fn whole(value: f64) -> Value {
     let fits = value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&value);
     if fits { Value::Integer(value as i64) } else { Value::Real(value) }
 }

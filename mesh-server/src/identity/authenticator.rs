@@ -262,10 +262,22 @@ impl Identified<'_> {
         signed: Signed<'_>,
         persisted: Option<&Persisted>,
     ) -> Result<Caller, WireError> {
+        let parts = self.parts;
+        let caller = self.verify_signature(signed, persisted).await?;
+        signed.check_params(&parts)?;
+        Ok(caller)
+    }
+
+    /// Verifies the signature, or that the request needs none, and leaves the parameters unchecked.
+    pub(crate) async fn verify_signature(
+        self,
+        signed: Signed<'_>,
+        persisted: Option<&Persisted>,
+    ) -> Result<Caller, WireError> {
         let (Some(token), Some(Integrity { gate, .. })) =
             (self.caller.token(), &self.authenticator.integrity)
         else {
-            return self.check(signed);
+            return self.check_unsigned(signed);
         };
         let parts = self.parts;
         let [format, other] = match (parts.headers.timestamp, signed.formats(&parts)) {
@@ -287,14 +299,12 @@ impl Identified<'_> {
             verified = verify(other).await;
         }
         verified.inspect_err(|error| log_unavailable(&parts, error))?;
-        signed.check_params(&parts)?;
         Ok(self.caller)
     }
 
     /// Returns the caller of a request that needs no signature.
-    pub(crate) fn check(self, signed: Signed<'_>) -> Result<Caller, WireError> {
+    pub(crate) fn check_unsigned(self, signed: Signed<'_>) -> Result<Caller, WireError> {
         self.authenticator.check_unsigned(&self.caller, signed.access(self.parts.head.method))?;
-        signed.check_params(&self.parts)?;
         Ok(self.caller)
     }
 }

@@ -46,11 +46,13 @@ pub(crate) async fn verify(
     let persisted = cx.shared.queries.persisted.as_deref();
     let caller = if identified.needs_signature() {
         // Boxed, so that reads without a signature need little memory.
-        Box::pin(identified.verify(signed, persisted)).await?
+        Box::pin(identified.verify_signature(signed, persisted)).await?
     } else {
-        identified.check(signed)?
+        identified.check_unsigned(signed)?
     };
-    accept(cx, caller)
+    let caller = accept(cx, caller)?;
+    signed.check_params(&cx.parts())?;
+    Ok(caller)
 }
 
 /// Counts a request against the rate of its session.

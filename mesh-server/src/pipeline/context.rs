@@ -20,6 +20,8 @@ use crate::observability::audit::entry::AuditDetails;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
 use crate::pipeline::effects::Effects;
+#[cfg(feature = "tower")]
+use crate::rates::client_address::ClientAddress;
 
 /// Returns the trace that a request belongs to. If spans are collected, a request without one starts a trace.
 pub(super) fn trace_context(shared: &Shared, headers: &HeaderMap) -> Option<TraceContext> {
@@ -111,6 +113,12 @@ impl<'r> RequestContext<'r> {
     pub(super) fn forwarded_for(&self) -> Option<IpAddr> {
         let peer = self.peer?.address.0;
         self.address.filter(|client| self.shared.proxies.contains(peer) && *client != peer.to_canonical())
+    }
+
+    /// Returns the address of the sender, which may be a proxy.
+    #[cfg(feature = "tower")]
+    pub(crate) fn peer_address(&self) -> Option<ClientAddress> {
+        self.peer.map(|peer| peer.address)
     }
 
     pub(crate) fn request_id(&self) -> &str {

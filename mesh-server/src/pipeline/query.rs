@@ -90,7 +90,10 @@ impl Queries {
     /// # Errors
     /// 400 unless there is exactly one query, with parameters that can be decoded; 503 if registered queries cannot be read.
     pub async fn in_headers<'r>(&self, parts: &RequestParts<'r>) -> Result<RequestQuery<'r>, WireError> {
-        let source = match parts.headers.raw_query()? {
+        let raw = parts.headers.raw_query()?;
+        // Before the id is looked up: what is wrong with the parameters must not show whether it is registered.
+        let params = parts.headers.param_values(self.mesh.limits().query.query_bytes)?;
+        let source = match raw {
             RawQuery::Text { format, raw } => Source::Header { format, base64: raw },
             RawQuery::Id(id) => {
                 let persisted = self.persisted.as_ref().ok_or_else(WireError::query_id_unknown)?;
@@ -99,7 +102,6 @@ impl Queries {
                 Source::Registered(found.ok_or_else(WireError::query_id_unknown)?)
             }
         };
-        let params = parts.headers.param_values(self.mesh.limits().query.query_bytes)?;
         Ok(RequestQuery { source, id: None, params })
     }
 
@@ -236,6 +238,7 @@ impl RequestQuery<'_> {
     }
 
     /// Returns a registered query.
+    #[cfg(feature = "mcp")]
     pub(crate) fn registered(query: Arc<PersistedQuery>, id: Option<PostedId>, params: ParamValues) -> Self {
         Self { source: Source::Registered(query), id, params: Some(params) }
     }

@@ -20,7 +20,7 @@ mod soak;
 
 use std::time::Duration;
 
-use check::Tally;
+use check::{MANY_QUERIES, QUERIES, Tally};
 use others::Others;
 
 /// The seeds of every run.
@@ -30,17 +30,20 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=300;
 fn databases_and_memory_agree() {
     let others = Others::start(10);
     if let Some(seed) = soak::number("MESH_DIFF_SEED") {
-        let tally = check::seed(seed, true, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+        let tally =
+            check::seed(seed, MANY_QUERIES, true, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
         eprintln!("seed {seed}: {tally}");
         return;
     }
     let mut tally = Tally::default();
     for seed in SEEDS {
-        tally += check::seed(seed, false, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
+        tally += check::seed(seed, QUERIES, false, &others).unwrap_or_else(|mismatch| panic!("{mismatch}"));
     }
     // Empty databases and trivial queries would agree as well.
     assert!(tally.bodies > 6_000 && tally.pages > 800 && tally.rows > 6_000, "{tally}");
     if let Some(seconds) = soak::number("MESH_DIFF_SECONDS") {
-        soak::run(Duration::from_secs(seconds), tally, |seed| check::seed(seed, false, &others));
+        soak::run(Duration::from_secs(seconds), Tally::default(), |seed| {
+            check::seed(seed, MANY_QUERIES, false, &others)
+        });
     }
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use axum::Router;
+use axum::{Extension, Router};
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Full};
@@ -17,7 +17,9 @@ use mesh_server::mesh_plan::{Mesh, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::client::{self, Endpoint, Session};
 use mesh_server::mesh_wire::{BasePath, QuerySource};
-use mesh_server::{App, AppBuilder, Integrity};
+use mesh_server::{App, AppBuilder, ClientAddress, Integrity, Server};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service;
 
 /// Accepts all credentials.
@@ -91,6 +93,20 @@ async fn paths_outside_of_the_base_are_those_of_the_fallback() {
     assert_eq!(ask(&router, read("/mesh")).await, (StatusCode::OK, r#"{"id":1}"#.to_owned()));
     let (status, body) = ask(&router, post("/mesh/a/b/c/d/e")).await;
     assert!(status == StatusCode::NOT_FOUND && body.contains("NotFound"), "{body}");
+}
+
+/// Limits by address hold for an application behind the fallback, too.
+#[tokio::test]
+async fn a_fallback_is_told_the_address_of_the_client() {
+    let who = axum::routing::get(async |Extension(ClientAddress(address))| address.to_string());
+    let mesh = app("/mesh").fallback(Router::new().route("/who", who)).build().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let _server = tokio::spawn(Server::new(mesh).serve(listener, std::future::pending()));
+    client.write_all(b"GET /who HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
+    let mut reply = String::new();
+    client.read_to_string(&mut reply).await.unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200") && reply.ends_with("\r\n127.0.0.1"), "{reply}");
 }
 
 #[tokio::test]

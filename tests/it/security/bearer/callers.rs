@@ -250,6 +250,10 @@ fn streams_and_rates_are_limited_for_each_bearer() {
     }
     site.refuses(&one, 429, "RateLimitError");
     site.accepts(&other);
+    // A request that is refused after authentication counts as well.
+    let third = issuer.token(&json!({"sub": "1", "n": 3}));
+    let wrong = bearer(Request::post("/mesh", "{}").header("X-Mesh-Params", "e30="), &third);
+    assert_eq!([(); 6].map(|()| site.server.send(&wrong).status), [400, 400, 400, 400, 400, 429]);
 }
 
 /// Returns a site that requires signatures and accepts bearers.
