@@ -382,7 +382,8 @@ impl AppBuilder {
         }
         shared.hub = events.map(|events| {
             let timeout = shared.limits.request_timeout;
-            Hub::new(Arc::clone(&shared.mesh), shared.changes.clone(), events.heartbeat, timeout)
+            let (mesh, unread) = (Arc::clone(&shared.mesh), Arc::clone(&shared.clients.unread));
+            Hub::new(mesh, shared.changes.clone(), unread, events.heartbeat, timeout)
         });
         Ok(App { shared: Arc::new(shared) })
     }

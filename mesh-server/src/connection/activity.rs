@@ -20,7 +20,9 @@ struct State {
     /// In HTTP/2, received bytes need not belong to a head.
     is_http2: bool,
     is_draining: bool,
-    /// When the connection was opened, the last reply was sent or the first byte of a head was received.
+    /// While the client accepts no bytes, the timeout of writes applies.
+    is_write_pending: bool,
+    /// When the connection was opened, the last reply was sent, or the first byte of a head was received.
     since: Instant,
 }
 
@@ -31,15 +33,18 @@ impl Activity {
             is_reading_head: true,
             is_http2: false,
             is_draining: false,
+            is_write_pending: false,
             since: Instant::now(),
         })))
     }
 
-    /// Returns the time left until the head or idle timeout expires; `None` while a request is being answered.
+    /// Returns the time left until the head or idle timeout expires; `None` while a request is being answered or
+    /// its reply waits to be sent.
     pub(super) fn remaining(&self, timeouts: &Timeouts) -> Option<Duration> {
         let state = self.0.lock();
         let timeout = if state.is_reading_head { timeouts.head } else { timeouts.idle };
-        (state.active_requests == 0).then(|| timeout.saturating_sub(state.since.elapsed()))
+        let is_waiting = state.active_requests == 0 && !state.is_write_pending;
+        is_waiting.then(|| timeout.saturating_sub(state.since.elapsed()))
     }
 
     /// Registers a request until the returned guard is dropped.
@@ -61,6 +66,13 @@ impl Activity {
         let mut state = self.0.lock();
         state.is_http2 = true;
         state.is_reading_head = false;
+    }
+
+    /// Records whether written bytes wait for the client to accept more.
+    pub(super) fn set_write_pending(&self, is_pending: bool) {
+        let mut state = self.0.lock();
+        state.is_write_pending = is_pending;
+        state.since = Instant::now();
     }
 
     /// Records that bytes were received.

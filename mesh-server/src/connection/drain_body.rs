@@ -16,6 +16,8 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use parking_lot::Mutex;
 
+use super::activity::RequestGuard;
+
 /// Bytes that are read so that the connection can be reused.
 const MAX_DISCARDED: usize = 64 * 1024;
 /// How long a rest of up to [`MAX_DISCARDED`] bytes may take to arrive.
@@ -29,21 +31,33 @@ const LINGER_PAUSE: Duration = Duration::from_secs(3);
 
 /// A request body of which the connection keeps a reference, so that it can read the rest.
 #[derive(Clone)]
-pub(super) struct SharedBody(Arc<Mutex<Incoming>>);
+pub(super) struct SharedBody(Arc<Mutex<State>>);
+
+struct State {
+    body: Incoming,
+    was_polled: bool,
+}
 
 impl SharedBody {
     pub(super) fn new(body: Incoming) -> Self {
-        Self(Arc::new(Mutex::new(body)))
+        Self(Arc::new(Mutex::new(State { body, was_polled: false })))
     }
 
-    /// Discards the rest of the body of a request. Returns whether the connection can take another request.
-    pub(super) async fn drain(mut self, version: Version, expects_continue: bool) -> bool {
+    /// Discards the rest of the body of a request, if the handler does not read it any more. Returns whether the connection
+    /// can take another request. The request stays active until `guard` is dropped, with the last byte that is read.
+    pub(super) async fn drain(
+        mut self,
+        version: Version,
+        expects_continue: bool,
+        guard: &Arc<RequestGuard>,
+    ) -> bool {
         let is_http2 = version == Version::HTTP_2;
-        if self.is_end_stream() {
+        // The other reference is that of a handler, which may read the body while it writes its reply.
+        if self.is_end_stream() || Arc::strong_count(&self.0) > 1 {
             return true;
         }
         // Reading the body would send `100 Continue`, which requests it.
-        if expects_continue && !is_http2 {
+        if expects_continue && !is_http2 && !self.0.lock().was_polled {
             return false;
         }
         if !is_http2 && self.size_hint().lower() <= MAX_DISCARDED as u64 {
@@ -52,8 +66,10 @@ impl SharedBody {
                 return true;
             }
         }
+        let guard = Arc::clone(guard);
         tokio::spawn(async move {
             let _ = tokio::time::timeout(LINGER_TIMEOUT, self.discard(LINGER_BYTES)).await;
+            drop(guard);
         });
         is_http2
     }
@@ -81,14 +97,16 @@ impl Body for SharedBody {
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        Pin::new(&mut *self.0.lock()).poll_frame(cx)
+        let mut state = self.0.lock();
+        state.was_polled = true;
+        Pin::new(&mut state.body).poll_frame(cx)
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.lock().is_end_stream()
+        self.0.lock().body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.lock().size_hint()
+        self.0.lock().body.size_hint()
     }
 }

@@ -15,7 +15,7 @@ use crate::clients::{UnreadReplies, UnreadReply};
 use crate::pipeline::body::BoxError;
 
 /// Bytes of one piece, which fit into a frame of HTTP/2.
-const MAX_PIECE_BYTES: usize = 16 * 1024;
+pub(super) const MAX_PIECE_BYTES: usize = 16 * 1024;
 
 /// A body with the guard of its request, which is active until the body is sent. Long frames are sent in pieces, because hyper
 /// copies what it is given.
@@ -24,6 +24,13 @@ pub(super) struct ReplyBody {
     /// What is left of the frame that is being sent in pieces.
     rest: Bytes,
     unread: Option<Arc<UnreadReply>>,
+    guard: Arc<RequestGuard>,
+}
+
+/// A piece of a registered reply, which is dropped when it is sent.
+struct Piece {
+    bytes: Bytes,
+    unread: Arc<UnreadReply>,
     _guard: Arc<RequestGuard>,
 }
 
@@ -31,23 +38,30 @@ impl ReplyBody {
     /// Wraps the body of a reply, and registers it if [`UnreadReplies`] has to know its reader.
     pub(super) fn wrap(
         reply: Response<Body>,
-        guard: RequestGuard,
+        guard: Arc<RequestGuard>,
         version: Version,
         unread: &UnreadReplies,
         close: &Arc<Notify>,
     ) -> Response<Self> {
-        let guard = Arc::new(guard);
         reply.map(|body| {
-            let length = body.whole().map_or(0, Bytes::len);
-            let is_registered = length > MAX_PIECE_BYTES || version == Version::HTTP_2;
-            let unread = is_registered.then(|| unread.add(length, version, close));
-            // The connection drops a body before it has sent the last bytes.
-            let body = match &unread {
-                Some(unread) => body.until_sent((Arc::clone(unread), Arc::clone(&guard))),
-                None => body,
-            };
-            Self { body, rest: Bytes::new(), unread, _guard: guard }
+            let whole = body.whole().map(Bytes::len);
+            let is_registered =
+                version == Version::HTTP_2 || whole.is_none_or(|length| length > MAX_PIECE_BYTES);
+            let unread = is_registered.then(|| unread.add(whole.unwrap_or_default(), version, close));
+            Self { body, rest: Bytes::new(), unread, guard }
         })
+    }
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.unread.sent(self.bytes.len());
     }
 }
 
@@ -67,14 +81,19 @@ impl HttpBody for ReplyBody {
                     Err(frame) => return Poll::Ready(Some(Ok(frame))),
                 },
                 other => {
-                    this.unread.iter().for_each(|unread| unread.await_bytes());
+                    this.unread.iter().for_each(|unread| unread.await_frame());
                     return other;
                 }
             }
+            this.unread.iter().for_each(|unread| unread.take_frame(this.rest.len()));
         }
-        let piece = this.rest.split_to(this.rest.len().min(MAX_PIECE_BYTES));
-        this.unread.iter().for_each(|unread| unread.hand_over(piece.len()));
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        let mut bytes = this.rest.split_to(this.rest.len().min(MAX_PIECE_BYTES));
+        if let Some(unread) = &this.unread {
+            unread.hand_over(bytes.len());
+            let (unread, guard) = (Arc::clone(unread), Arc::clone(&this.guard));
+            bytes = Bytes::from_owner(Piece { bytes, unread, _guard: guard });
+        }
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {

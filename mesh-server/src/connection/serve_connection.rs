@@ -24,7 +24,7 @@ use tokio::time::Instant;
 
 use super::activity::Activity;
 use super::drain_body::SharedBody;
-use super::reply_body::ReplyBody;
+use super::reply_body::{MAX_PIECE_BYTES, ReplyBody};
 use super::stream::ConnectionStream;
 use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
@@ -83,6 +83,7 @@ pub(super) fn http(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExecuto
         .max_concurrent_streams(MAX_STREAMS)
         .max_pending_accept_reset_streams(MAX_PENDING_RESETS)
         .max_local_error_reset_streams(MAX_ERROR_RESETS)
+        .max_send_buf_size(2 * MAX_PIECE_BYTES)
         .max_header_list_size(u32::try_from(head_size).unwrap_or(u32::MAX))
         .keep_alive_interval(Some(timeouts.ping))
         .keep_alive_timeout(timeouts.pong);
@@ -145,7 +146,7 @@ impl ConnectionHandler {
         let (requests, close_for_reply) = (Arc::clone(&activity), Arc::clone(&close));
         let service = service_fn(move |request: Request<Incoming>| {
             let (version, close) = (request.version(), Arc::clone(&close_for_reply));
-            let guard = requests.start_request(version);
+            let guard = Arc::new(requests.start_request(version));
             let (head, body) = request.into_parts();
             let app = Arc::clone(app.borrow_mut().latest());
             let body_timeout = app.shared.limits.body_timeout;
@@ -160,7 +161,7 @@ impl ConnectionHandler {
             async move {
                 let Ok(mut reply) = reply.await;
                 let is_reusable = match shared {
-                    Some(body) => body.drain(version, expects_continue).await,
+                    Some(body) => body.drain(version, expects_continue, &guard).await,
                     None => true,
                 };
                 if version < Version::HTTP_2 && (guard.is_last() || !is_reusable) {

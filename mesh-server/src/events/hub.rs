@@ -14,6 +14,7 @@ use super::registry::Registry;
 use super::sessions::{SessionCheck, Sessions};
 use super::shared_reading::{Reader, SharedReading, SubscriptionKey};
 use super::subscription::Subscription;
+use crate::clients::UnreadReplies;
 
 /// The client of an event stream.
 #[derive(Clone, Default)]
@@ -35,10 +36,17 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// Creates a hub whose streams send heartbeats, and whose readings have a time limit.
-    pub(crate) fn new(mesh: Arc<Mesh>, changes: Changes, heartbeat: Duration, timeout: Duration) -> Self {
+    /// Creates a hub whose streams send heartbeats, and whose readings have a time limit. `unread` counts the events that
+    /// slow readers keep.
+    pub(crate) fn new(
+        mesh: Arc<Mesh>,
+        changes: Changes,
+        unread: Arc<UnreadReplies>,
+        heartbeat: Duration,
+        timeout: Duration,
+    ) -> Self {
         Self {
-            reader: Arc::new(Reader::new(mesh, timeout)),
+            reader: Arc::new(Reader::new(mesh, unread, timeout)),
             registry: Arc::new(Registry::new(changes)),
             sessions: Arc::new(Sessions::new()),
             heartbeat,

@@ -9,6 +9,7 @@ use mesh_plan::{Change, Context, Error, Mesh, Plan, Principal, ResolveError};
 use mesh_wire::{RequestId, WireError, sse};
 use tokio::sync::{Semaphore, watch};
 
+use crate::clients::UnreadReplies;
 use crate::observability::error_log;
 
 /// Concurrent readings of all subscriptions; a change can affect many of them, and requests have priority.
@@ -50,14 +51,15 @@ pub(super) enum Outcome {
 /// Reads records and pages for subscriptions.
 pub(super) struct Reader {
     pub(super) mesh: Arc<Mesh>,
+    unread: Arc<UnreadReplies>,
     timeout: Duration,
     pub(super) pause_factor: u32,
     permits: Semaphore,
 }
 
 impl Reader {
-    pub(super) fn new(mesh: Arc<Mesh>, timeout: Duration) -> Self {
-        Self { mesh, timeout, pause_factor: PAUSE_FACTOR, permits: Semaphore::new(MAX_READINGS) }
+    pub(super) fn new(mesh: Arc<Mesh>, unread: Arc<UnreadReplies>, timeout: Duration) -> Self {
+        Self { mesh, unread, timeout, pause_factor: PAUSE_FACTOR, permits: Semaphore::new(MAX_READINGS) }
     }
 }
 
@@ -236,7 +238,9 @@ impl ReadingTask {
             }
         };
         let is_update = matches!(outcome, Outcome::Update { .. });
-        self.latest.send_replace(Some(outcome));
+        if let Some(Outcome::Update { event, .. }) = self.latest.send_replace(Some(outcome)) {
+            self.reader.unread.add_old_event(event);
+        }
         is_update
     }
 }

@@ -20,6 +20,7 @@ use mesh_wire::{RequestId, WireError};
 
 use super::subscription::Subscription;
 use super::{Hub, Subscriber};
+use crate::ClientLimits;
 
 /// Records in memory, with the number of readings.
 #[derive(Default)]
@@ -110,7 +111,8 @@ fn setup() -> Setup {
 }
 
 fn hub(mesh: Arc<Mesh>, changes: Changes, heartbeat: Duration) -> Hub {
-    Hub::new(mesh, changes, heartbeat, Duration::from_secs(10))
+    let unread = Arc::clone(&ClientLimits::new().unread);
+    Hub::new(mesh, changes, unread, heartbeat, Duration::from_secs(10))
 }
 
 fn request_id() -> RequestId {

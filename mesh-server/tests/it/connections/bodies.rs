@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use mesh_server::Server;
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use mesh_server::{Server, Timeouts};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 use super::frames::{DATA, END_HEADERS, END_STREAM, Frame, HEADERS, PING, RST_STREAM, Raw, pseudo};
-use super::served::{ANSWER, Served, app, text, within};
+use super::served::{ANSWER, Served, app, app_with, text, within};
 
 /// Less than the idle timeout, at which the server closes connections too.
 const SOON: Duration = Duration::from_secs(30);
@@ -63,6 +66,55 @@ async fn a_connection_with_a_long_unread_body_announces_its_close() {
             reply.starts_with("HTTP/1.1 404 ") && reply.contains("connection: close"),
             "{length}: {reply}"
         );
+    }
+}
+
+/// The client is still sending when it would be idle.
+#[tokio::test]
+async fn a_long_unread_body_may_still_be_sent_for_a_while() {
+    let short = Duration::from_millis(150);
+    let timeouts = Timeouts { head: short, idle: short, ..Timeouts::default() };
+    let served = Served::start(Server::new(app()).timeouts(timeouts)).await;
+    let mut stream = served.connect().await;
+    stream.write_all(refused(50_000_000, "").as_bytes()).await.unwrap();
+    for _ in 0..30 {
+        stream.write_all(&[b'x'; 1000]).await.expect("the connection is open");
+        tokio::time::sleep(short / 3).await;
+    }
+    let reply = until(&mut stream, "}").await;
+    assert!(reply.starts_with("HTTP/1.1 404 ") && reply.contains("connection: close"), "{reply}");
+}
+
+#[tokio::test]
+async fn a_request_that_was_asked_for_its_body_leaves_the_connection_open() {
+    let served = Served::start(Server::new(app())).await;
+    let mut stream = served.connect().await;
+    let head = "POST /mesh HTTP/1.1\r\nHost: mesh.test\r\nContent-Type: application/json\r\n\
+                Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n";
+    for _ in 0..2 {
+        stream.write_all(head.as_bytes()).await.unwrap();
+        assert_eq!(until(&mut stream, "\r\n\r\n").await, "HTTP/1.1 100 Continue\r\n\r\n");
+        stream.write_all(b"4\r\nnope\r\n0\r\n\r\n").await.unwrap();
+        let reply = until(&mut stream, "}").await;
+        assert!(reply.starts_with("HTTP/1.1 400 ") && !reply.contains("connection: close"), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn a_handler_may_read_the_body_while_it_replies() {
+    let echo = axum::routing::post(async |body: Body| Response::new(body));
+    let app = app_with(|app| app.fallback(Router::new().route("/echo", echo)));
+    let served = Served::start(Server::new(app)).await;
+    let mut stream = served.connect().await;
+    for _ in 0..2 {
+        let head = "POST /echo HTTP/1.1\r\nHost: mesh.test\r\nContent-Length: 50\r\n\r\n";
+        stream.write_all(head.as_bytes()).await.unwrap();
+        for digit in ["1", "2", "3", "4"] {
+            stream.write_all(digit.repeat(10).as_bytes()).await.unwrap();
+            until(&mut stream, &format!("\r\n{}\r\n", digit.repeat(10))).await;
+        }
+        stream.write_all(&[b'5'; 10]).await.unwrap();
+        until(&mut stream, "0\r\n\r\n").await;
     }
 }
 
