@@ -1,7 +1,7 @@
 //! The names of former settings.
 
 /// What is written in place of a former setting, by its path; nothing if its value is fixed.
-const REMOVED: [(&str, &str); 38] = [
+const REMOVED: [(&str, &str); 39] = [
     ("audit.file", "write 'audit.store = \"file:PATH\"'"),
     ("audit.table", "write 'audit.store = \"table:NAME\"'"),
     ("body_timeout", ""),
@@ -40,6 +40,7 @@ const REMOVED: [(&str, &str); 38] = [
     ("postgres.wait", "it follows from 'request_timeout'"),
     ("server_timing", ""),
     ("sqlite.mmap", "write '?mmap=false' after the path in 'database'"),
+    ("uploads.link_ttl", "write '?links=false' after the URL in 'uploads.store' for '0s'"),
 ];
 
 /// Returns the paths of all former settings.

@@ -208,10 +208,8 @@ settings! {
     Uploads["uploads."] {
         /// Whether files are accepted and served.
         enabled: bool = false, parse::boolean;
-        /// Where files are kept: `file:FOLDER` or `s3://bucket/prefix`.
+        /// Where files are kept: `file:FOLDER`, `s3://bucket/prefix`, or `s3://bucket/prefix?links=false` if the server sends the files itself.
         store: Location = "file:uploads".to_owned().into(), parse::required_text;
-        /// Time that links to files in a bucket are valid; `0s`: no links, the server sends the files itself.
-        link_ttl: Duration = 300 * SECOND, parse::duration(Duration::ZERO, 7 * 24 * HOUR);
         /// Path segment under the base at which files are served.
         path: String = "files".to_owned(), parse::segment;
         /// Largest file, unless the schema sets another limit for the field.

@@ -41,6 +41,9 @@ const RETRIES: usize = 3;
 /// The unit in which bytes in memory are counted, in bytes.
 const BLOCK: usize = 1024;
 
+/// How long a presigned URL is valid.
+const LINK_TTL: Duration = Duration::from_secs(300);
+
 /// The location and settings of a bucket.
 #[derive(Clone)]
 pub struct S3Options {
@@ -53,8 +56,8 @@ pub struct S3Options {
     pub instance: String,
     /// The age at which unfinished objects count as abandoned. No upload may take longer.
     pub stale_after: Duration,
-    /// How long a presigned URL is valid. If it is zero, no URLs are signed, and files are read through this store only.
-    pub link_ttl: Duration,
+    /// Whether URLs are signed, which are valid for five minutes. If not, files are read through this store only.
+    pub links: bool,
     /// How long a request to the bucket may take, including its retries. Requests that copy or assemble an object get an
     /// additional second for each 16 MiB. While a file is read, the limit applies to each chunk.
     pub timeout: Duration,
@@ -64,15 +67,15 @@ pub struct S3Options {
 }
 
 impl S3Options {
-    /// Creates options in which unfinished objects are abandoned after one hour, links expire after five minutes, and
-    /// requests time out after 30 seconds. Unfinished files may hold 512 MiB in memory.
+    /// Creates options in which unfinished objects are abandoned after one hour, URLs are signed, and requests time
+    /// out after 30 seconds. Unfinished files may hold 512 MiB in memory.
     pub fn new(url: impl Into<String>, instance: impl Into<String>) -> Self {
         Self {
             url: url.into(),
             settings: Vec::new(),
             instance: instance.into(),
             stale_after: Duration::from_secs(3600),
-            link_ttl: Duration::from_secs(300),
+            links: true,
             timeout: Duration::from_secs(30),
             buffered_bytes: 512 * 1024 * 1024,
         }
@@ -96,7 +99,7 @@ struct Bucket {
     instance: String,
     next: AtomicU64,
     stale_after: Duration,
-    link_ttl: Duration,
+    links: bool,
     timeout: Duration,
     /// A permit for each block that may be in memory.
     blocks: Arc<Semaphore>,
@@ -137,7 +140,7 @@ impl S3Store {
             instance: options.instance,
             next: AtomicU64::new(0),
             stale_after: options.stale_after,
-            link_ttl: options.link_ttl,
+            links: options.links,
             timeout: options.timeout,
             blocks: Arc::new(Semaphore::new(options.buffered_bytes / BLOCK)),
         })))
@@ -187,10 +190,10 @@ impl BlobStore for S3Store {
 
     fn presigned_url(&self, key: StorageKey, method: LinkMethod) -> StoreFuture<'_, Option<String>> {
         Box::pin(async move {
-            if self.0.link_ttl.is_zero() {
+            if !self.0.links {
                 return Ok(None);
             }
-            let link = self.0.link(&self.0.published(key), method, self.0.link_ttl).await;
+            let link = self.0.link(&self.0.published(key), method, LINK_TTL).await;
             link.map(Some).map_err(failed("sign a link"))
         })
     }

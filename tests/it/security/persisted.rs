@@ -166,3 +166,17 @@ fn ids_allow_queries_that_are_too_long_for_a_header() {
     let reply = read(&server, "/post/1", body["id"].as_str().unwrap());
     assert_eq!(reply.text(), r#"{"title":"Rust at dawn"}"#);
 }
+
+#[test]
+fn malformed_parameters_do_not_show_whether_a_query_is_registered() {
+    let blog = Database::blog();
+    let server = Server::with_database(&blog);
+    assert_eq!(register(&server, TITLE).status, 200);
+    let refusals = [TITLE, "{ post body }"].map(|query| {
+        let request = Request::new("GET", &server.path("/post/1")).header("X-Mesh-Params", "!!!");
+        let reply = server.send(&request.header("X-Mesh-Query-Id", &id("ql", query)));
+        (why(&reply), reply.json()["message"].clone())
+    });
+    assert_eq!(refusals[0], refusals[1]);
+    assert_eq!(refusals[0].0.0, 400);
+}

@@ -42,11 +42,14 @@ fn bucket(config: &Config) -> Result<mesh_uploads::S3Store, Failure> {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let instance = format!("{}-{}", std::process::id(), since.as_nanos());
     let settings = std::env::vars().filter(|(name, _)| name.starts_with("AWS_")).collect();
+    let store = config.uploads.store.to_string();
+    let without_links = store.strip_suffix("?links=false");
+    let url = without_links.unwrap_or(&store);
     let options = mesh_uploads::S3Options {
         settings,
-        link_ttl: config.uploads.link_ttl,
+        links: without_links.is_none(),
         timeout: config.request_timeout,
-        ..mesh_uploads::S3Options::new(config.uploads.store.to_string(), instance)
+        ..mesh_uploads::S3Options::new(url, instance)
     };
     mesh_uploads::S3Store::new(options).map_err(Failure::usage_error)
 }

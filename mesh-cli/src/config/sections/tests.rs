@@ -43,7 +43,6 @@ fn file_sets_every_value_of_optional_sections() {
         [uploads]
         enabled = true
         store = "s3://bucket/prefix"
-        link_ttl = "0s"
         path = "media"
         max_bytes = "1GiB"
         content_types = ["image/png", "image/jpeg"]
@@ -104,7 +103,6 @@ fn file_sets_every_value_of_optional_sections() {
         Uploads {
             enabled: true,
             store: "s3://bucket/prefix".to_owned().into(),
-            link_ttl: Duration::ZERO,
             path: "media".to_owned(),
             max_bytes: 1 << 30,
             content_types: vec!["image/png".to_owned(), "image/jpeg".to_owned()]

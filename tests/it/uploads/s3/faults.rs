@@ -17,7 +17,7 @@ impl Network {
         let moto = Moto::start()?;
         let proxy = FaultyProxy::before_port(moto.address);
         let database = Database::new(TABLES);
-        let server = Bucket::serve(&moto, proxy.address(), &database, (timeout, "link_ttl = \"0s\"\n"));
+        let server = Bucket::serve(&moto, proxy.address(), &database, (timeout, NO_LINKS, ""));
         Some(Self { bucket: Bucket { server, moto, database }, proxy })
     }
 }
@@ -60,7 +60,7 @@ fn requests_end_in_time_if_a_bucket_does_not_answer() {
 
 #[test]
 fn a_bucket_that_is_away_is_no_secret_but_where_it_was_is() {
-    let Some(bucket) = Bucket::open("link_ttl = \"0s\"\n") else { return };
+    let Some(bucket) = Bucket::open_with(NO_LINKS, "") else { return };
     assert_eq!(bucket.upload("text/plain", b"first").status, 200);
     let Bucket { server, moto, database } = bucket;
     // Nothing listens at its port.
