@@ -15,18 +15,18 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// How often slow readers are looked for.
-const CHECK_INTERVAL: Duration = Duration::from_millis(250);
-/// How long a client may always take to read a reply.
+/// How long a client may always take to read a reply, or a frame of a stream.
 const MIN_TIME: Duration = Duration::from_secs(1);
+/// Entries for which there is always room.
+const MIN_ENTRIES: usize = 64;
 
 /// The replies that wait for their readers.
 #[derive(Debug)]
 pub(crate) struct UnreadReplies {
     replies: Mutex<Vec<Weak<UnreadReply>>>,
-    /// The bytes of whole replies.
+    /// The bytes of replies, and of frames of streams.
     bytes: Arc<AtomicUsize>,
-    /// Events that were replaced by newer ones.
+    /// Events that were replaced by newer ones while streams were sending them. All these streams share the bytes.
     old_events: Mutex<Vec<Bytes>>,
     max_bytes: usize,
 }
@@ -36,20 +36,17 @@ impl UnreadReplies {
         Self { replies: Mutex::default(), bytes: Arc::default(), old_events: Mutex::default(), max_bytes }
     }
 
-    /// Registers a reply until the returned value is dropped. `close` is notified to close its connection. The write timeout
-    /// applies to the reply if it is one of several on the connection.
+    /// Registers a reply of `bytes`, or a stream (0), until the returned value is dropped. `close` is notified to close its
+    /// connection. The write timeout applies to the reply if it is one of several on the connection.
     pub(crate) fn add(&self, bytes: usize, version: Version, close: &Arc<Notify>) -> Arc<UnreadReply> {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         let (now, is_timed) = (Instant::now(), version == Version::HTTP_2);
         let reply = Arc::new(UnreadReply {
-            bytes,
             all_bytes: Arc::clone(&self.bytes),
             is_timed,
-            start: now,
             progress: Mutex::new(Progress {
-                frame: bytes,
+                frame: Frame { bytes, counted: bytes, sent: 0, since: now },
                 unsent: 0,
-                sent: 0,
                 awaits_frame: false,
                 waits_since: is_timed.then_some(now),
             }),
@@ -58,6 +55,8 @@ impl UnreadReplies {
         let mut replies = self.replies.lock();
         if replies.len() == replies.capacity() {
             replies.retain(|reply| reply.strong_count() > 0);
+            let more = replies.len().max(MIN_ENTRIES);
+            replies.reserve(more);
         }
         replies.push(Arc::downgrade(&reply));
         reply
@@ -65,9 +64,9 @@ impl UnreadReplies {
 
     /// Counts an event that was replaced by a newer one for as long as a stream is sending it.
     pub(crate) fn add_old_event(&self, event: Bytes) {
-        if !event.is_unique() {
-            self.old_events.lock().push(event);
-        }
+        let mut events = self.old_events.lock();
+        events.push(event);
+        events.retain(|event| !event.is_unique());
     }
 
     /// Returns the bytes of all unread replies, and of old events that streams are sending.
@@ -77,15 +76,8 @@ impl UnreadReplies {
         self.bytes.load(Ordering::Relaxed) + events.iter().map(Bytes::len).sum::<usize>()
     }
 
-    /// Closes the connections of slow readers; never completes.
-    pub(crate) async fn close_slow_readers(&self, timeout: Duration) {
-        loop {
-            tokio::time::sleep(CHECK_INTERVAL).await;
-            self.check(timeout);
-        }
-    }
-
-    fn check(&self, timeout: Duration) {
+    /// Closes the connections of slow readers.
+    pub(crate) fn close_slow_readers(&self, timeout: Duration) {
         let replies: Vec<_> = self.replies.lock().iter().filter_map(Weak::upgrade).collect();
         replies
             .iter()
@@ -95,71 +87,77 @@ impl UnreadReplies {
         if excess == 0 {
             return;
         }
-        let slow =
-            replies.iter().filter(|reply| reply.frame_bytes() > 0 && reply.start.elapsed() >= MIN_TIME);
-        let mut slow: Vec<_> = slow.map(|reply| (reply.bytes_per_second(), reply)).collect();
-        slow.sort_unstable_by_key(|(speed, _)| *speed);
-        for (_, reply) in slow {
+        let frames = replies.iter().map(|reply| (reply.progress.lock().frame, reply));
+        let mut slow: Vec<_> =
+            frames.filter(|(frame, _)| frame.bytes > 0 && frame.since.elapsed() >= MIN_TIME).collect();
+        slow.sort_by_cached_key(|(frame, _)| frame.bytes_per_second());
+        for (frame, reply) in slow {
             if excess == 0 {
                 return;
             }
             tracing::debug!("connection closed: its client reads slowly, and others need the memory");
             reply.close.notify_one();
-            excess = excess.saturating_sub(reply.frame_bytes());
+            excess = excess.saturating_sub(frame.bytes);
         }
     }
 }
 
 /// A reply whose bytes are not all sent.
 pub(crate) struct UnreadReply {
-    /// The bytes in memory; 0 for a stream.
-    bytes: usize,
     /// The bytes of all replies.
     all_bytes: Arc<AtomicUsize>,
     is_timed: bool,
-    start: Instant,
     progress: Mutex<Progress>,
     close: Arc<Notify>,
 }
 
 struct Progress {
-    /// The bytes in memory of which a part is not sent: of a whole reply, or of a frame of a stream.
-    frame: usize,
+    frame: Frame,
     /// Bytes that were handed over to the connection and are not sent.
     unsent: usize,
-    sent: usize,
     /// Whether the next frame of a stream is not there yet.
     awaits_frame: bool,
     /// Since when the client accepts nothing; `None` while there is nothing to send.
     waits_since: Option<Instant>,
 }
 
-impl Progress {
-    /// Ends the wait for the client if it has everything.
-    fn settle(&mut self) {
-        if self.awaits_frame && self.unsent == 0 {
-            self.frame = 0;
-            self.waits_since = None;
-        }
+/// What is being sent: a whole reply, or a frame of a stream.
+#[derive(Clone, Copy)]
+struct Frame {
+    /// The bytes in memory, until all of them are sent.
+    bytes: usize,
+    /// Those that count for this reply. Streams share the bytes of events.
+    counted: usize,
+    sent: usize,
+    since: Instant,
+}
+
+impl Frame {
+    fn bytes_per_second(&self) -> u128 {
+        self.sent as u128 * 1_000 / self.since.elapsed().as_millis().max(1)
     }
 }
 
 impl UnreadReply {
-    /// Records that there is another frame to send.
-    pub(crate) fn take_frame(&self, bytes: usize) {
+    /// Records that a stream has another frame to send.
+    pub(crate) fn take_frame(&self, frame: &Bytes) {
         let mut progress = self.progress.lock();
-        progress.frame = bytes;
+        let (bytes, now) = (frame.len(), Instant::now());
+        let counted = if frame.is_unique() { bytes } else { 0 };
+        self.all_bytes.fetch_add(counted, Ordering::Relaxed);
+        self.all_bytes.fetch_sub(progress.frame.counted, Ordering::Relaxed);
+        progress.frame = Frame { bytes, counted, sent: 0, since: now };
         progress.awaits_frame = false;
         if self.is_timed {
-            progress.waits_since.get_or_insert_with(Instant::now);
+            progress.waits_since.get_or_insert(now);
         }
     }
 
-    /// Records that the next frame is not there yet.
+    /// Records that the next frame is not there yet, or that there is none.
     pub(crate) fn await_frame(&self) {
         let mut progress = self.progress.lock();
         progress.awaits_frame = true;
-        progress.settle();
+        self.settle(&mut progress);
     }
 
     /// Records that bytes were handed over to the connection.
@@ -171,27 +169,28 @@ impl UnreadReply {
     pub(crate) fn sent(&self, bytes: usize) {
         let mut progress = self.progress.lock();
         progress.unsent -= bytes;
-        progress.sent += bytes;
+        progress.frame.sent += bytes;
         progress.waits_since = self.is_timed.then(Instant::now);
-        progress.settle();
+        self.settle(&mut progress);
     }
 
-    fn frame_bytes(&self) -> usize {
-        self.progress.lock().frame
+    /// Ends the wait for the client if it has everything.
+    fn settle(&self, progress: &mut Progress) {
+        if progress.awaits_frame && progress.unsent == 0 {
+            self.all_bytes.fetch_sub(progress.frame.counted, Ordering::Relaxed);
+            (progress.frame.bytes, progress.frame.counted) = (0, 0);
+            progress.waits_since = None;
+        }
     }
 
     fn stalled_for(&self) -> Duration {
         self.progress.lock().waits_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
-
-    fn bytes_per_second(&self) -> u128 {
-        self.progress.lock().sent as u128 * 1_000 / self.start.elapsed().as_millis().max(1)
-    }
 }
 
 impl Drop for UnreadReply {
     fn drop(&mut self) {
-        self.all_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.all_bytes.fetch_sub(self.progress.get_mut().frame.counted, Ordering::Relaxed);
     }
 }
 
@@ -218,7 +217,7 @@ mod tests {
             quiet.await_frame();
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        unread.check(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT);
         assert_eq!(closes.each_ref().map(|close| is_closed(close)), [true, false, false]);
     }
 
@@ -227,17 +226,17 @@ mod tests {
         let unread = UnreadReplies::new(100);
         let closes: [Arc<Notify>; 3] = Default::default();
         let [fast, slow, slowest] = closes.each_ref().map(|close| unread.add(50, Version::HTTP_11, close));
-        unread.check(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT);
         assert!(closes.iter().all(|close| !is_closed(close)), "each has a second");
         tokio::time::advance(MIN_TIME).await;
         for (reply, bytes) in [(&fast, 40), (&slow, 20), (&slowest, 10)] {
             reply.hand_over(bytes);
             reply.sent(bytes);
         }
-        unread.check(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT);
         assert_eq!(closes.each_ref().map(|close| is_closed(close)), [false, false, true]);
         drop(slowest);
-        unread.check(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT);
         assert_eq!((unread.bytes(), is_closed(&closes[1])), (100, false));
     }
 
@@ -246,16 +245,32 @@ mod tests {
         let unread = UnreadReplies::new(100);
         let close = Arc::default();
         let reply = unread.add(0, Version::HTTP_2, &close);
-        reply.take_frame(10);
+        reply.take_frame(&Bytes::from(vec![0; 10]));
         reply.hand_over(10);
         reply.await_frame();
         tokio::time::advance(TIMEOUT).await;
-        unread.check(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT);
         assert!(is_closed(&close), "nothing was sent");
         reply.sent(10);
         tokio::time::advance(TIMEOUT).await;
-        unread.check(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT);
         assert!(!is_closed(&close), "the stream is quiet");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn frames_of_streams_count_unless_they_are_shared() {
+        let unread = UnreadReplies::new(100);
+        let reply = unread.add(0, Version::HTTP_2, &Arc::default());
+        for (frame, counted) in [(Bytes::from(vec![0; 30]), 30), (Bytes::from_static(b"shared"), 0)] {
+            reply.take_frame(&frame);
+            assert_eq!(unread.bytes(), counted);
+        }
+        reply.take_frame(&Bytes::from(vec![0; 10]));
+        reply.hand_over(10);
+        reply.await_frame();
+        assert_eq!(unread.bytes(), 10, "not yet sent");
+        reply.sent(10);
+        assert_eq!(unread.bytes(), 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -265,13 +280,13 @@ mod tests {
         let [reading, quiet] = closes.each_ref().map(|close| unread.add(0, Version::HTTP_11, close));
         let event = Bytes::from(vec![0; 200]);
         let in_hand = event.clone();
-        reading.take_frame(in_hand.len());
+        reading.take_frame(&in_hand);
         quiet.await_frame();
         tokio::time::advance(MIN_TIME).await;
-        unread.check(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT);
         assert!(closes.iter().all(|close| !is_closed(close)), "the newest event does not count");
         unread.add_old_event(event);
-        unread.check(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT);
         assert_eq!(closes.each_ref().map(|close| is_closed(close)), [true, false]);
         drop(in_hand);
         assert_eq!(unread.bytes(), 0);

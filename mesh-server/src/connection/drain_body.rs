@@ -36,21 +36,18 @@ pub(super) struct SharedBody(Arc<Mutex<State>>);
 struct State {
     body: Incoming,
     was_polled: bool,
+    /// The request is active for as long as its body is read.
+    _guard: Arc<RequestGuard>,
 }
 
 impl SharedBody {
-    pub(super) fn new(body: Incoming) -> Self {
-        Self(Arc::new(Mutex::new(State { body, was_polled: false })))
+    pub(super) fn new(body: Incoming, guard: Arc<RequestGuard>) -> Self {
+        Self(Arc::new(Mutex::new(State { body, was_polled: false, _guard: guard })))
     }
 
     /// Discards the rest of the body of a request, if the handler does not read it any more. Returns whether the connection
-    /// can take another request. The request stays active until `guard` is dropped, with the last byte that is read.
-    pub(super) async fn drain(
-        mut self,
-        version: Version,
-        expects_continue: bool,
-        guard: &Arc<RequestGuard>,
-    ) -> bool {
+    /// can take another request.
+    pub(super) async fn drain(mut self, version: Version, expects_continue: bool) -> bool {
         let is_http2 = version == Version::HTTP_2;
         // The other reference is that of a handler, which may read the body while it writes its reply.
         if self.is_end_stream() || Arc::strong_count(&self.0) > 1 {
@@ -66,10 +63,8 @@ impl SharedBody {
                 return true;
             }
         }
-        let guard = Arc::clone(guard);
         tokio::spawn(async move {
             let _ = tokio::time::timeout(LINGER_TIMEOUT, self.discard(LINGER_BYTES)).await;
-            drop(guard);
         });
         is_http2
     }

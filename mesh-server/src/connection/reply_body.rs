@@ -85,7 +85,11 @@ impl HttpBody for ReplyBody {
                     return other;
                 }
             }
-            this.unread.iter().for_each(|unread| unread.take_frame(this.rest.len()));
+            if let Some(unread) = &this.unread
+                && this.body.whole().is_none()
+            {
+                unread.take_frame(&this.rest);
+            }
         }
         let mut bytes = this.rest.split_to(this.rest.len().min(MAX_PIECE_BYTES));
         if let Some(unread) = &this.unread {

@@ -9,15 +9,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONNECTION, EXPECT, HeaderValue};
+use http::header::{CONNECTION, EXPECT, HeaderValue, UPGRADE};
 use http::request::Parts;
 use http::{Request, Response, Version};
 use http_body_util::Empty;
 use hyper::body::{Body as _, Incoming};
 use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -75,9 +76,9 @@ pub(super) struct ConnectionHandler {
 pub(super) fn http(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExecutor> {
     let head_size = app.shared.limits.header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
     let mut http = auto::Builder::new(TokioExecutor::new());
-    // `Activity` applies the head timeout, also before the first byte and to both protocols. One `send` of a short head and body
-    // takes less time than `writev`.
-    http.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false).writev(false);
+    // `Activity` applies the head timeout, also before the first byte and to both protocols. With `writev`, a piece is dropped
+    // when it is sent, and not when it is copied into a buffer that keeps its size.
+    http.http1().header_read_timeout(None).max_buf_size(head_size).half_close(false).writev(true);
     http.http2()
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
@@ -144,13 +145,16 @@ impl ConnectionHandler {
         let stream = ConnectionStream::new(stream, Arc::clone(&activity), self.timeouts.write);
         let app = RefCell::new(self.app.follow());
         let (requests, close_for_reply) = (Arc::clone(&activity), Arc::clone(&close));
-        let service = service_fn(move |request: Request<Incoming>| {
+        let service = service_fn(move |mut request: Request<Incoming>| {
             let (version, close) = (request.version(), Arc::clone(&close_for_reply));
             let guard = Arc::new(requests.start_request(version));
+            if request.headers().contains_key(UPGRADE) {
+                close_later(hyper::upgrade::on(&mut request));
+            }
             let (head, body) = request.into_parts();
             let app = Arc::clone(app.borrow_mut().latest());
             let body_timeout = app.shared.limits.body_timeout;
-            let shared = (!body.is_end_stream()).then(|| SharedBody::new(body));
+            let shared = (!body.is_end_stream()).then(|| SharedBody::new(body, Arc::clone(&guard)));
             let expects_continue = shared.is_some() && head.headers.contains_key(EXPECT);
             let body = match &shared {
                 Some(body) => RequestBody::new(body.clone(), body_timeout),
@@ -161,7 +165,7 @@ impl ConnectionHandler {
             async move {
                 let Ok(mut reply) = reply.await;
                 let is_reusable = match shared {
-                    Some(body) => body.drain(version, expects_continue, &guard).await,
+                    Some(body) => body.drain(version, expects_continue).await,
                     None => true,
                 };
                 if version < Version::HTTP_2 && (guard.is_last() || !is_reusable) {
@@ -176,7 +180,8 @@ impl ConnectionHandler {
                 ))
             }
         });
-        let mut connection = std::pin::pin!(self.http.serve_connection(TokioIo::new(stream), service));
+        let mut connection =
+            std::pin::pin!(self.http.serve_connection_with_upgrades(TokioIo::new(stream), service));
         let mut shutdown = self.shutdown.clone();
         let mut is_closing = false;
         // At least as often as the shortest timeout can expire, so that none is noticed late.
@@ -219,4 +224,14 @@ impl ConnectionHandler {
             }
         }
     }
+}
+
+/// Closes a stream in order after a connection whose client has offered another protocol: hyper leaves that to the server, even
+/// if the offer was not accepted.
+fn close_later(stream: OnUpgrade) {
+    tokio::spawn(async move {
+        if let Ok(stream) = stream.await {
+            let _ = TokioIo::new(stream).shutdown().await;
+        }
+    });
 }

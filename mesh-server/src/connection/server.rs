@@ -1,5 +1,6 @@
 //! The listener: accepts connections, assigns them to threads, and shuts down gracefully.
 
+use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
@@ -25,6 +26,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const DRAIN_TIME: Duration = Duration::from_millis(250);
 /// The most connections that a shutdown takes out of the listener's backlog: as many as Linux keeps there by default.
 const MAX_BACKLOG: usize = 4_096;
+/// How often slow readers are looked for.
+const SLOW_READER_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Serves an [`App`](crate::App) on a listener over HTTP/1.1 and HTTP/2.
 ///
@@ -131,8 +134,6 @@ impl Server {
             metrics: app.shared.metrics.clone(),
             scheduler: Scheduler::new(self.workers.as_ref()),
         };
-        let unread = Arc::clone(&app.shared.clients.unread);
-        let closing_slow_readers = unread.close_slow_readers(self.timeouts.write);
         let serving = async {
             tokio::select! {
                 biased;
@@ -154,7 +155,7 @@ impl Server {
         };
         let result = tokio::select! {
             result = serving => result,
-            () = closing_slow_readers => Ok(()),
+            never = self.close_slow_readers() => match never {},
         };
         // Dropping the workers waits for their blocking tasks.
         if let Some(workers) = self.workers {
@@ -162,6 +163,13 @@ impl Server {
         }
         self.app.get().shared.clients.effects.resume();
         result
+    }
+
+    async fn close_slow_readers(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(SLOW_READER_INTERVAL).await;
+            self.app.get().shared.clients.unread.close_slow_readers(self.timeouts.write);
+        }
     }
 
     /// Completes when all connections are closed.

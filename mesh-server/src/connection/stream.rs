@@ -17,7 +17,10 @@ use tokio::time::Sleep;
 use super::activity::Activity;
 
 /// The first bytes of every HTTP/2 connection; no HTTP/1 method starts with them.
-const HTTP2_PREFIX: &[u8] = b"PRI";
+const HTTP2_PREFIX: &[u8] = b"PRI * HTTP/2";
+/// The length in bytes up to which the parts of a write are joined: one `send` of a short head and body takes less time than
+/// `writev`.
+const MAX_JOINED_BYTES: usize = 4 * 1024;
 /// How long received bytes are discarded after the writing side is closed.
 const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 /// The maximum number of bytes that are discarded.
@@ -95,7 +98,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ConnectionStream<S> {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        let mut joined = [0; MAX_JOINED_BYTES];
+        let result = match join(slices, &mut joined) {
+            Some(bytes) => Pin::new(&mut self.stream).poll_write(cx, bytes),
+            None => Pin::new(&mut self.stream).poll_write_vectored(cx, slices),
+        };
         self.limit_stall(cx, result)
     }
 
@@ -130,6 +137,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ConnectionStream<S> {
             }
         }
     }
+}
+
+/// Copies the parts of a write, if there is room for them.
+fn join<'b>(parts: &[io::IoSlice<'_>], buffer: &'b mut [u8]) -> Option<&'b [u8]> {
+    let mut length = 0;
+    for part in parts {
+        buffer.get_mut(length..length + part.len())?.copy_from_slice(part);
+        length += part.len();
+    }
+    buffer.get(..length)
 }
 
 #[cfg(test)]
@@ -175,6 +192,21 @@ mod tests {
         client.read_exact(&mut [0; 1500]).await.unwrap();
         let _server = sending.await.unwrap().unwrap();
         assert_eq!(activity.remaining(&timeouts), Some(timeouts.idle));
+    }
+
+    #[tokio::test]
+    async fn the_parts_of_a_write_arrive_in_order() {
+        for length in [0, 1, MAX_JOINED_BYTES - 4, MAX_JOINED_BYTES - 3, 3 * MAX_JOINED_BYTES] {
+            let (mut client, server) = duplex(16 * MAX_JOINED_BYTES);
+            let mut server = lingering(server);
+            let body = vec![b'x'; length];
+            let parts = [io::IoSlice::new(b"head"), io::IoSlice::new(&body)];
+            assert_eq!(server.write_vectored(&parts).await.unwrap(), 4 + length);
+            drop(server);
+            let mut received = Vec::new();
+            client.read_to_end(&mut received).await.unwrap();
+            assert!(received == [b"head", &body[..]].concat(), "{length}");
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -37,12 +37,16 @@ impl Subscription {
     ) -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static {
         self.sent = last_event_id.map(Into::into);
         // The event is a frame of its own, because its bytes are shared by all subscriptions.
-        let first = [Some(sse::retry(sse::RETRY_MILLIS)), self.unsent_event()];
-        let later = stream::unfold(self, |mut subscription| async move {
-            let frame = subscription.next().await?;
-            Some((frame, subscription))
+        let retry = stream::iter([sse::retry(sse::RETRY_MILLIS)]);
+        let events = stream::unfold((self, true), |(mut subscription, is_first)| async move {
+            let first = if is_first { subscription.unsent_event() } else { None };
+            let frame = match first {
+                Some(event) => event,
+                None => subscription.next().await?,
+            };
+            Some((frame, (subscription, false)))
         });
-        stream::iter(first.into_iter().flatten()).chain(later).map(|frame| Ok(Frame::data(frame)))
+        retry.chain(events).map(|frame| Ok(Frame::data(frame)))
     }
 
     /// Returns the latest outcome as an event, unless the client has it.

@@ -80,7 +80,7 @@ fn idle_connections_of_one_address_do_not_lock_others_out() {
     wait_until("closed connections no longer count", || status(ADA, &server, &read()) == 200);
 }
 
-/// Attack without a session: one client that takes all connections, streams or unread replies.
+/// Attack without a session: one client that takes all connections or streams.
 #[test]
 fn connections_of_an_address_are_limited() {
     let (server, _database) = serve("[limits]\nconnections_per_address = 5\n");

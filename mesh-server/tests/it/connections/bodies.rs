@@ -53,9 +53,15 @@ async fn a_short_unread_body_is_discarded_and_the_next_request_answered() {
 #[tokio::test]
 async fn a_connection_with_a_long_unread_body_announces_its_close() {
     let served = Served::start(Server::new(app())).await;
-    for (length, more, body) in
-        [(5, "", ""), (5, "Expect: 100-continue\r\n", ""), (50_000_000, "", "hello"), (70_000, "", "hello")]
-    {
+    let upgrade =
+        "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n";
+    for (length, more, body) in [
+        (5, "", ""),
+        (5, "Expect: 100-continue\r\n", ""),
+        (50_000_000, "", "hello"),
+        (70_000, "", "hello"),
+        (70_000, upgrade, "hello"),
+    ] {
         let mut stream = served.connect().await;
         stream.write_all((refused(length, more) + body).as_bytes()).await.unwrap();
         let mut reply = Vec::new();
