@@ -20,7 +20,6 @@ use crate::plan::{ComputedInputs, Node, Output, Page, Plan, ReadTarget, Template
 use crate::{ResolveError, ValueRef};
 pub use export::{ExportFormat, ExportWriter};
 pub use key::OutputKey;
-pub use scalar::number_text;
 pub(crate) use scalar::write_text;
 
 /// Bounds of the memory in bytes that is reserved for a response.

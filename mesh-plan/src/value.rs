@@ -4,6 +4,7 @@ pub(crate) mod canonical;
 pub(crate) mod json;
 pub(crate) mod key;
 pub(crate) mod like;
+pub(crate) mod number;
 pub(crate) mod time;
 
 /// A scalar that a resolver returns or that is bound to a statement.

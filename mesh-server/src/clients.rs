@@ -20,8 +20,8 @@ use effect_count::EffectCount;
 pub(crate) use effect_count::EffectGuard;
 pub(crate) use unread_replies::{UnreadReplies, UnreadReply};
 
-/// Seconds after which a client should repeat a request that exceeded its share.
-const RETRY_AFTER: u32 = 1;
+/// Seconds after which a client should repeat a request that exceeded its share, or that cannot be served now.
+pub(crate) const RETRY_AFTER: u32 = 1;
 /// Seconds after which a client should try again to open a stream or to begin an upload.
 const LONG_RETRY_AFTER: u32 = 5;
 /// The share of the connections that is reserved for addresses with few of them, as a divisor.

@@ -14,14 +14,14 @@ use crate::class::Class;
 use crate::custom::count_rows;
 use crate::dialect::{Dialect, Operands, ParamsOf};
 use crate::join_room::JoinRoom;
-use crate::layout::{Layout, ReadStatement};
+use crate::layout::Layout;
 use crate::links::native_type;
 use crate::node_select::{NodeSelect, all_rows};
 use crate::order::SortTerm;
 use crate::param::{self, Param};
 use crate::related::typed_placeholder;
 use crate::statement::{Params, Statement};
-use crate::{group, keyset, render};
+use crate::{group, keyset};
 
 /// How a dialect renders levels.
 pub trait LevelDialect: Dialect {
@@ -179,38 +179,11 @@ pub struct Lowering<'p, D: LevelDialect> {
     page: Option<PageSize>,
     /// The next number of a node or column.
     count: usize,
-    pending: VecDeque<PendingRelation<'p>>,
-}
-
-impl<C: Class> ReadStatement<Param<C>> {
-    /// Lowers a plan to one statement.
-    pub fn from_plan<D: LevelDialect<Class = C>>(plan: &Plan, dialect: &D) -> Self {
-        let mut lowering = Lowering::new(plan, dialect);
-        let mut layout = lowering.root(plan.node());
-        // Breadth first, so that the number of a level is its position in the statement.
-        while let Some(relation) = lowering.pending.pop_front() {
-            let below = D::add_level(&mut lowering, &relation);
-            let place =
-                relation.path.iter().try_fold(&mut layout, |layout, index| layout.joins.get_mut(*index));
-            if let Some(place) = place {
-                *place = below;
-            }
-        }
-        if plan.node().page.as_ref().is_some_and(|page| page.total) {
-            layout.total = Some(lowering.total(plan.node()));
-        }
-        let levels = lowering.levels.len();
-        let (statement, indexes) = render::statement(dialect, &lowering.params, lowering.levels);
-        render::resolve_indexes(&mut layout, &indexes);
-        let mut values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs());
-        let depends_on_values = values.any(|value| !D::Class::is_storable(value));
-        let batch = D::batch(&statement, levels);
-        Self { statement, levels, batch, layout, depends_on_values }
-    }
+    pub(crate) pending: VecDeque<PendingRelation<'p>>,
 }
 
 impl<'p, D: LevelDialect> Lowering<'p, D> {
-    fn new(plan: &'p Plan, dialect: &'p D) -> Self {
+    pub(crate) fn new(plan: &'p Plan, dialect: &'p D) -> Self {
         Self {
             params: Params::new(plan.inputs(), None),
             dialect,
@@ -235,7 +208,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
         (self.next(), node.columns.iter().map(|_| self.next()).collect())
     }
 
-    fn root(&mut self, node: &'p Node) -> Layout {
+    pub(crate) fn root(&mut self, node: &'p Node) -> Layout {
         let (number, columns) = self.numbers(node);
         let alias = rows_alias(number);
         let limit = match &node.page {
@@ -363,7 +336,7 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     }
 
     /// Adds a level with the number of all rows of the root. Returns the level and the number of its column.
-    fn total(&mut self, node: &'p Node) -> (usize, usize) {
+    pub(crate) fn total(&mut self, node: &'p Node) -> (usize, usize) {
         let (number, count) = (self.next(), self.next());
         let mut rows = all_rows(self.dialect, &mut self.params, node, table_alias(number));
         rows.expr_as(count_rows(), column_name(count));

@@ -2,20 +2,50 @@
 
 use std::collections::{HashMap, HashSet};
 
+use mesh_plan::Plan;
 use sea_query::{Expr, Query, SelectStatement, UnionType};
 
+use crate::class::Class;
 use crate::custom::cast;
 use crate::dialect::{ParamOf, ParamsOf};
-use crate::layout::Layout;
-use crate::levels::{Level, LevelDialect};
+use crate::layout::{Layout, ReadStatement};
+use crate::levels::{Level, LevelDialect, Lowering};
 use crate::order::order_by;
+use crate::param::Param;
 use crate::statement::Statement;
 
 /// The number of cells with which each row begins if there are several levels.
 const HEAD: usize = 3;
 
+impl<C: Class> ReadStatement<Param<C>> {
+    /// Lowers a plan to one statement.
+    pub fn from_plan<D: LevelDialect<Class = C>>(plan: &Plan, dialect: &D) -> Self {
+        let mut lowering = Lowering::new(plan, dialect);
+        let mut layout = lowering.root(plan.node());
+        // Breadth first, so that the number of a level is its position in the statement.
+        while let Some(relation) = lowering.pending.pop_front() {
+            let below = D::add_level(&mut lowering, &relation);
+            let place =
+                relation.path.iter().try_fold(&mut layout, |layout, index| layout.joins.get_mut(*index));
+            if let Some(place) = place {
+                *place = below;
+            }
+        }
+        if plan.node().page.as_ref().is_some_and(|page| page.total) {
+            layout.total = Some(lowering.total(plan.node()));
+        }
+        let levels = lowering.levels.len();
+        let (statement, indexes) = statement(dialect, &lowering.params, lowering.levels);
+        resolve_indexes(&mut layout, &indexes);
+        let mut values = plan.cursor().unwrap_or_default().iter().chain(plan.inputs());
+        let depends_on_values = values.any(|value| !D::Class::is_storable(value));
+        let batch = D::batch(&statement, levels);
+        Self { statement, levels, batch, layout, depends_on_values }
+    }
+}
+
 /// Returns the statement, and a map from the number of each column to its index in a row.
-pub(crate) fn statement<D: LevelDialect>(
+fn statement<D: LevelDialect>(
     dialect: &D,
     params: &ParamsOf<'_, D>,
     mut levels: Vec<Level>,
@@ -72,7 +102,7 @@ fn slots(levels: &[Level]) -> (Vec<&'static str>, HashMap<usize, usize>) {
 }
 
 /// Replaces the numbers of columns with their indexes in a row.
-pub(crate) fn resolve_indexes(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
+fn resolve_indexes(layout: &mut Layout, indexes: &HashMap<usize, usize>) {
     let index = |number: Option<usize>| number.and_then(|number| indexes.get(&number).copied());
     layout.columns.iter_mut().for_each(|column| *column = index(*column));
     layout.presence = index(layout.presence);

@@ -20,7 +20,7 @@ use crate::changes;
 use crate::database::Database;
 use crate::error::{OpenError, open_error};
 use crate::pool::{Reader, connect};
-use crate::read::{self, failed, sort_bound};
+use crate::read::{self, failed};
 use crate::state::{State, StateLimits};
 use crate::tables;
 use crate::write::probe;
@@ -146,7 +146,7 @@ impl Backend for Database {
     }
 
     fn check_sorts<'a>(&'a self, plan: &'a Plan) -> Examining<'a, ()> {
-        self.examining(|reader| sort_bound::lower(reader, plan).map(drop))
+        self.examining(|reader| reader.lower(plan).map(drop))
     }
 
     fn has_index<'a>(&'a self, table: &'a TableName, columns: &'a [String]) -> Examining<'a, Option<bool>> {

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::backend::{Trace, Usage};
 use mesh_plan::{JsonBody, Plan, ResolveError};
+use mesh_sql::sqlite::Statements;
 use parking_lot::Mutex;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
@@ -125,6 +126,13 @@ impl Reader {
         Ok(Self { connection, interrupt, sizes: TableSizes::default() })
     }
 
+    /// Lowers a plan. Refuses one that scans more rows than its bound allows to sort by values of related records.
+    pub(crate) fn lower(&self, plan: &Plan) -> Result<Statements, ResolveError> {
+        let statements = Statements::from_plan(plan);
+        sort_bound::check(&self.connection, &self.sizes, plan, &statements)?;
+        Ok(statements)
+    }
+
     /// Reads a plan in one transaction, so that all rows belong to one snapshot, and waits for a writer that holds the file.
     /// Also returns the version of the database that was read, if it is known.
     pub(crate) fn read(
@@ -139,7 +147,7 @@ impl Reader {
         self.connection.busy_timeout(left).map_err(failed)?;
         let before = versions.current();
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = sort_bound::lower(self, plan)?;
+        let statements = self.lower(plan)?;
         let body = read::read_in_transaction(&snapshot, plan, &statements, trace)?;
         // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that
         // version.

@@ -6,7 +6,6 @@ use thiserror::Error;
 
 use crate::content_hash::ContentHash;
 use crate::content_type::ContentType;
-use crate::statement::StatementError;
 
 /// A boxed error of a body or a store.
 pub type BoxError = Box<dyn Error + Send + Sync>;
@@ -172,5 +171,72 @@ impl StoreError {
     #[must_use]
     pub fn with_kind(self, kind: StoreErrorKind) -> Self {
         Self { kind, ..self }
+    }
+}
+
+/// The reason why a statement is refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum StatementError {
+    /// The text is not JSON, or repeats a name.
+    #[error("The upload statement is not JSON: {message}")]
+    Syntax {
+        /// The reason.
+        message: String,
+        /// The 1-based line.
+        line: u32,
+        /// The 1-based column.
+        column: u32,
+    },
+    /// The JSON does not have the form of a statement.
+    #[error(
+        "The upload statement must have the form {{\"<entity>\": {{\"<field>\": {{\"upload\": true}}}}, \
+         \"contentHash\": \"sha256:<64 hex digits>\"}}"
+    )]
+    Form,
+    /// A hash is malformed.
+    #[error("'{name}' must be 'sha256:' and 64 hex digits")]
+    Hash {
+        /// The name of the member.
+        name: &'static str,
+    },
+    /// The content type is malformed.
+    #[error("'contentType' must be a content type such as 'image/png'")]
+    ContentType,
+    /// The statement names another entity than the path.
+    #[error("The upload statement is for entity '{stated}', but the path names '{expected}'")]
+    OtherEntity {
+        /// The entity of the statement.
+        stated: String,
+        /// The entity of the path.
+        expected: String,
+    },
+    /// The path names a field, but the statement does not.
+    #[error("The upload statement names no field, but the path names '{expected}'")]
+    NoField {
+        /// The field of the path.
+        expected: String,
+    },
+    /// The statement names another field than the path.
+    #[error("The upload statement is for field '{stated}', but the path names '{expected}'")]
+    OtherField {
+        /// The field of the statement.
+        stated: String,
+        /// The field of the path.
+        expected: String,
+    },
+}
+
+impl StatementError {
+    pub(crate) fn syntax(error: &serde_json::Error) -> Self {
+        let number = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let text = error.to_string();
+        // serde_json appends the position, which has separate fields here.
+        let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
+        Self::Syntax {
+            message: message.to_owned(),
+            line: number(error.line()),
+            column: number(error.column()),
+        }
     }
 }

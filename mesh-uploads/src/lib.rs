@@ -66,13 +66,13 @@ mod store;
 
 pub use content_hash::{ContentHash, ContentHasher, StorageKey};
 pub use content_type::ContentType;
-pub use error::{BoxError, MultipartError, StoreError, StoreErrorKind, UploadError};
+pub use error::{BoxError, MultipartError, StatementError, StoreError, StoreErrorKind, UploadError};
 pub use policy::{DEFAULT_MAX_BYTES, UploadLimits, UploadPolicy};
 pub use range::RequestedRange;
 pub use receive::{
     FinishError, ReceiveOptions, ReceivedUpload, RecordError, StatedParts, StoredFile, receive,
 };
-pub use statement::{Statement, StatementError};
+pub use statement::Statement;
 pub use store::{
     Blob, BlobInfo, BlobStore, FileStore, LinkMethod, RecoveryReport, Sealed, Staged, StoreFuture,
     StoredBlob, SweepReport, publish_if_recorded, recover, sweep_orphans,

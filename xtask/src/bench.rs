@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: compares the server with hand-written servers. Builds them, creates the data, verifies that their
 //! results are equal, puts load on them, and reports ratios.
 
+mod alternatives;
 mod caching;
 mod cancel;
 mod events;
@@ -15,6 +16,8 @@ mod postgres;
 mod report;
 mod request;
 mod sample;
+mod sqlite;
+mod trend;
 mod uploads;
 mod workload;
 
@@ -107,7 +110,7 @@ fn dispatch(root: &Path, arguments: &[&str]) -> Result<bool, String> {
         ["cancel", rest @ ..] => cancel::run(root, rest),
         ["events", rest @ ..] => events::run(root, rest),
         ["uploads", rest @ ..] => uploads::run(root, rest),
-        ["alternatives", rest @ ..] => peer::alternatives::run(root, rest),
+        ["alternatives", rest @ ..] => alternatives::run(root, rest),
         ["postgres", rest @ ..] => postgres::run(root, rest),
         ["memory", rest @ ..] => memory::run(root, rest),
         ["overload", rest @ ..] => overload::run(root, rest),
@@ -148,7 +151,7 @@ impl Source<'_> {
                 if workload.read.is_write() {
                     data = setup.copy(&data)?;
                 }
-                Peer::start(setup, &data, kind, workload)
+                sqlite::start(setup, &data, kind, workload)
             }
             Self::Postgres(cluster) => postgres::start(setup, &cluster.url(), kind, workload),
         }

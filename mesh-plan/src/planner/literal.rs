@@ -9,10 +9,10 @@ use mesh_schema::{FieldType, TimeForm};
 use uuid::Uuid;
 
 use crate::plan::Column;
-use crate::shape::number_text;
 use crate::value::canonical::{EXACT_DIGITS, is_decimal};
 use crate::value::is_special_decimal;
 use crate::value::key::decode;
+use crate::value::number::number_text;
 use crate::value::time::{self, Time, extended};
 use crate::{Key, RecordId, Value};
 

@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use super::json;
 use crate::ValueRef;
+use crate::value::number::without_fraction;
 use crate::value::time;
 
 /// Writes a cell as JSON. The most frequent types are tested first.
@@ -121,15 +122,6 @@ pub(crate) fn write_text(
 
 fn write_boolean(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
-}
-
-/// Returns the text of a real in responses: the shortest that parses to it. Whole numbers have no fraction.
-pub fn number_text(value: f64) -> String {
-    without_fraction(zmij::Buffer::new().format(value)).to_owned()
-}
-
-fn without_fraction(text: &str) -> &str {
-    text.strip_suffix(".0").unwrap_or(text)
 }
 
 /// Writes a stored time, with `T` instead of a space between date and time.

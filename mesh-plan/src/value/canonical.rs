@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::time::{self, Time};
 use super::{Value, ValueRef};
-use crate::shape::number_text;
+use crate::value::number::number_text;
 
 /// The number of decimal digits that a 64-bit float holds exactly.
 pub(crate) const EXACT_DIGITS: usize = 15;

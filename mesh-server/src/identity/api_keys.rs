@@ -11,7 +11,7 @@ use mesh_wire::{Challenge, Code, WireError};
 use tokio::sync::Semaphore;
 
 use super::caller::{Caller, Evidence, principal};
-use crate::pipeline::admission::RETRY_AFTER;
+use crate::clients::RETRY_AFTER;
 use crate::rates::failure_limiter::FailureLimiter;
 
 /// How long a looked-up key is used without another lookup. A revoked key is refused after this time at the latest.

@@ -15,9 +15,9 @@ use super::caller::{Caller, CallerKind, Evidence};
 use super::refresh::RefreshOutcome;
 use super::request_parts::RequestParts;
 use super::signed::{Access, FORMATS, Formats, JSON, Signed};
+use crate::clients::RETRY_AFTER;
 use crate::integrity::Integrity;
 use crate::observability::error_log;
-use crate::pipeline::admission::RETRY_AFTER;
 use crate::rates::failure_limiter::FailureLimiter;
 
 /// Authenticates requests by the token and the signature of a session, by a JWT of an issuer, or by an API key. With none of

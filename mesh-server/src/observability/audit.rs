@@ -3,8 +3,10 @@
 //! Requests only queue their entries; a thread writes them. The queue is bounded in bytes: entries that do not fit are
 //! dropped and counted, and the count is logged as an entry.
 
+pub(crate) mod details;
 pub(crate) mod entry;
 mod file;
+mod json;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -17,13 +19,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use http::StatusCode;
-
+use entry::Answered;
+pub use entry::AuditEntry;
 pub use file::AuditFile;
 use queue::{Queue, weight_of};
 
 use crate::observability::metrics::Exposition;
-use crate::pipeline::context::RequestContext;
 use crate::rates::client_address::counted_address;
 use crate::rates::limiter::Limiter;
 use crate::rates::rate::Rate;
@@ -33,17 +34,6 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// The number of refusals per minute that are logged for one address without a session. Further refusals are only counted.
 const REFUSALS_PER_MINUTE: u32 = 120;
-
-/// An entry of the audit log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AuditEntry {
-    /// The time in RFC 3339, in UTC.
-    pub time: String,
-    /// The kind of event.
-    pub event: &'static str,
-    /// The whole entry as a JSON object, without line breaks.
-    pub json: String,
-}
 
 /// Writes entries of the audit log.
 pub trait AuditSink: Send + 'static {
@@ -107,19 +97,20 @@ impl AuditLog {
     }
 
     /// Queues the entry of a request, if requests of its kind are logged.
-    pub(crate) fn record(&self, cx: &RequestContext<'_>, status: StatusCode, duration: Duration) {
+    pub(crate) fn record(&self, request: &Answered<'_>) {
+        let record = request.record;
         // The reply of a failed tool call has a successful status.
-        let status = cx.record.error().map_or(status, |error| error.status);
-        let Some(event) = entry::event(cx, status) else { return };
-        if entry::is_refusal(status) && cx.record.session().is_none() {
-            let key = cx.address.map(counted_address);
+        let status = record.error().map_or(request.status, |error| error.status);
+        let Some(event) = entry::event(request, status) else { return };
+        if entry::is_refusal(status) && record.session().is_none() {
+            let key = request.address.map(counted_address);
             let rate = Rate::per_minute(REFUSALS_PER_MINUTE);
             if self.refusals.count(key, rate, self.refusals.now()).is_err() {
                 self.queue.suppress();
                 return;
             }
         }
-        self.queue.push(entry::request_entry(cx, event, status, duration));
+        self.queue.push(entry::request_entry(request, event, status));
     }
 }
 

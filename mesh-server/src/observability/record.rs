@@ -10,7 +10,7 @@ use mesh_wire::{Effect, Route, WireError};
 use parking_lot::Mutex;
 
 use crate::identity::caller::{Caller, CallerKind};
-use crate::observability::audit::entry::AuditDetails;
+use crate::observability::audit::details::AuditDetails;
 use crate::observability::trace_context::TraceContext;
 
 /// Defines the kinds of routes: each with its method, its path without the base, and the protocol routes that it covers.

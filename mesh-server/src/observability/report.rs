@@ -2,6 +2,7 @@
 
 use http::{Response, StatusCode};
 
+use super::audit::entry::Answered;
 use super::record::ReadRecord;
 use super::server_timing::{self, SERVER_TIMING};
 use super::trace_context::TRACEPARENT;
@@ -32,7 +33,15 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
         metrics.answered(record, status.as_u16(), duration);
     }
     if let Some(audit) = &shared.audit {
-        audit.record(cx, status, duration);
+        audit.record(&Answered {
+            record,
+            method: cx.head.method,
+            path: cx.uri.path(),
+            address: cx.address,
+            request_id: cx.request_id(),
+            status,
+            duration,
+        });
     }
     #[cfg(feature = "otlp")]
     if let (Some(spans), Some(trace)) = (&shared.spans, record.trace) {

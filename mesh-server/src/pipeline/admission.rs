@@ -12,9 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 use super::body::Body;
 use super::context::RequestContext;
 use super::effects::Effects;
-
-/// Seconds until a client should repeat a request that the server cannot serve now.
-pub(crate) const RETRY_AFTER: u32 = 1;
+use crate::clients::RETRY_AFTER;
 
 /// Awaits `work` under the admission limit. Returns `None` if the deadline passes first.
 ///

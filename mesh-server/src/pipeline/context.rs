@@ -16,7 +16,7 @@ use crate::app::shared::Shared;
 use crate::clients::Peer;
 use crate::identity::caller::Caller;
 use crate::identity::request_parts::RequestParts;
-use crate::observability::audit::entry::AuditDetails;
+use crate::observability::audit::details::AuditDetails;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
 use crate::pipeline::effects::Effects;

@@ -13,8 +13,8 @@ use mesh_ql::{Format, ParamValues};
 use mesh_wire::request::{PostBody, PostedId, decode_body, parse_params};
 use mesh_wire::{QuerySource, RawQuery, WireError};
 
-use super::admission::RETRY_AFTER;
 use super::header_plans::{HeaderPlans, HeaderQuery};
+use crate::clients::RETRY_AFTER;
 use crate::identity::caller::Caller;
 use crate::identity::request_parts::RequestParts;
 use crate::observability::error_log;

@@ -15,9 +15,9 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use crate::app::exports::Exports;
+use crate::clients::RETRY_AFTER;
 use crate::identity::caller::Caller;
 use crate::observability::error_log;
-use crate::pipeline::admission::RETRY_AFTER;
 use crate::pipeline::body::{Body, BoxError};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::query::{Purpose, RequestQuery, Target};

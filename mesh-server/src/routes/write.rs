@@ -16,7 +16,7 @@ use mesh_wire::{WireError, response};
 use self::commit::{commit_and_read, fields};
 use crate::identity::caller::Caller;
 use crate::identity::signed::{Content, Signed};
-use crate::observability::audit::{AuditLog, entry as audit};
+use crate::observability::audit::{AuditLog, details as audit};
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;

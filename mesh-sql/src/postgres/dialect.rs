@@ -154,7 +154,7 @@ impl Dialect for Postgres {
         at: &JsonPointer,
         ty: JsonType,
     ) -> Operand {
-        json::find(params, self, &document, at, ty)
+        json::find(params, &self.charset, self.is_json, &document, at, ty)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

@@ -7,7 +7,7 @@ use sea_query::{Expr, Func};
 
 use super::Operand;
 use super::Param;
-use super::dialect::Postgres;
+use super::charset::Charset;
 use super::type_class::TypeClass;
 use crate::custom::cast;
 use crate::param;
@@ -23,10 +23,12 @@ const UNREADABLE: &str = r"\\u(0000|[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F]
 /// A regular expression for exponents that are out of range for doubles, and may be out of range for `numeric` too.
 const LARGE_EXPONENT: &str = "[eE][-+]?0*[1-9][0-9]{3}";
 
-/// Returns the scalar of type `ty` that the pointer `at` finds in a document.
+/// Returns the scalar of type `ty` that the pointer `at` finds in a document. `is_json` is whether the database has the test
+/// `IS JSON`.
 pub(super) fn find(
     params: &mut Params<'_, Param>,
-    dialect: &Postgres,
+    charset: &Charset,
+    is_json: bool,
     document: &Operand,
     at: &JsonPointer,
     ty: JsonType,
@@ -37,13 +39,13 @@ pub(super) fn find(
         JsonType::Boolean | JsonType::Any => (TypeClass::Boolean, "bool"),
     };
     // No key has characters that the database cannot store.
-    if at.tokens().len() > DEPTH || at.tokens().iter().any(|token| !dialect.charset.can_store(token)) {
+    if at.tokens().len() > DEPTH || at.tokens().iter().any(|token| !charset.can_store(token)) {
         return Operand::new(cast(Expr::null(), name), class);
     }
     let (functions, root) = match &document.class {
         TypeClass::Json("jsonb") => ("jsonb", document.expr.clone()),
         TypeClass::Json(_) => ("json", readable(document.expr.clone())),
-        _ => ("json", parsed(document.to_text().expr, dialect)),
+        _ => ("json", parsed(document.to_text().expr, is_json)),
     };
     let value = at.tokens().iter().fold(root, |value, token| {
         // Both functions find keys of objects. The first one also finds elements of arrays, but it accepts other texts of
@@ -56,9 +58,9 @@ pub(super) fn find(
 }
 
 /// Parses a text as JSON.
-fn parsed(text: Expr, dialect: &Postgres) -> Expr {
+fn parsed(text: Expr, is_json: bool) -> Expr {
     let document = readable(cast(text.clone(), "json"));
-    match dialect.is_json {
+    match is_json {
         true => Expr::cust_with_exprs("(CASE WHEN $1 IS JSON THEN $2 END)", [text, document]),
         false => document,
     }

@@ -16,7 +16,7 @@ use self_cell::self_cell;
 use crate::file::data_version::DataVersion;
 use crate::pool::interrupt::Budget;
 use crate::pool::{Pool, Reader};
-use crate::read::{StatementTree, failed, sort_bound};
+use crate::read::{StatementTree, failed};
 
 thread_local! {
     static CONNECTIONS: RefCell<Vec<ThreadConnection>> = const { RefCell::new(Vec::new()) };
@@ -53,7 +53,7 @@ impl<'c> PreparedPlans<'c> {
         if let Some(statements) = self.plans.get_mut(plan.id()) {
             return statements.run(plan);
         }
-        let lowered = sort_bound::lower(reader, plan)?;
+        let lowered = reader.lower(plan)?;
         let mut statements = StatementTree::prepare(&reader.connection, &lowered).map_err(failed)?;
         let read = statements.run(plan);
         let bytes = statements.bytes();

@@ -8,7 +8,7 @@ use mesh_plan::backend::{Export, ExportWriter};
 use mesh_plan::{Context, Plan, ResolveError};
 use tokio::runtime::Handle;
 
-use super::{StatementTree, failed, sort_bound};
+use super::{StatementTree, failed};
 use crate::database::current_file::OpenFile;
 use crate::pool::interrupt::Budget;
 use crate::pool::{Reader, slow_read_thread};
@@ -48,7 +48,7 @@ impl Reader {
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = sort_bound::lower(self, plan)?;
+        let statements = self.lower(plan)?;
         let mut tree = StatementTree::prepare(&snapshot, &statements).map_err(failed)?;
         tree.bind(plan).map_err(failed)?;
         let mut writer = ExportWriter::new(plan, export.format);

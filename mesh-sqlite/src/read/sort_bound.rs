@@ -11,7 +11,6 @@ use rusqlite::Connection;
 use sea_query::{Expr, Func, Query, SqliteQueryBuilder};
 
 use super::{failed, row_count, steps};
-use crate::pool::Reader;
 
 /// The maximum number of rows that are counted in a table without `ANALYZE` statistics.
 const COUNTED: u64 = 1_000_000;
@@ -26,68 +25,94 @@ const SIZE_AGE: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub(crate) struct TableSizes(RefCell<HashMap<TableName, (Instant, u64)>>);
 
-/// Lowers a plan. Refuses one that scans more rows than its bound allows to sort by values of related records.
-pub(crate) fn lower(reader: &Reader, plan: &Plan) -> Result<Statements, ResolveError> {
-    let statements = Statements::from_plan(plan);
-    if let Some(bound) = plan.related_sort_rows() {
-        check_node(reader, plan.node(), &statements, bound)?;
+/// Refuses a plan that scans more rows than its bound allows to sort by values of related records.
+pub(crate) fn check(
+    connection: &Connection,
+    sizes: &TableSizes,
+    plan: &Plan,
+    statements: &Statements,
+) -> Result<(), ResolveError> {
+    match plan.related_sort_rows() {
+        Some(bound) => Check { connection, sizes, bound }.node(plan.node(), statements),
+        None => Ok(()),
     }
-    Ok(statements)
 }
 
-/// Checks a node and those below it. The recursion is as deep as the query, whose depth is bounded.
-fn check_node(reader: &Reader, node: &Node, tree: &Statements, bound: u64) -> Result<(), ResolveError> {
-    if node.sorts_related()
-        && let Some(statement) = tree.rows.statement()
-    {
-        // A connection notices new indexes when it reads, not when it explains.
-        reader.connection.query_row(ONE_ROW, [], |_| Ok(())).map_err(failed)?;
-        let steps = steps(&reader.connection, statement).map_err(failed)?;
-        if steps.iter().any(|step| step.contains("TEMP B-TREE FOR") && step.ends_with("ORDER BY")) {
-            check_steps(reader, node, &steps, bound)?;
+/// A check on one connection.
+struct Check<'c> {
+    connection: &'c Connection,
+    sizes: &'c TableSizes,
+    bound: u64,
+}
+
+impl Check<'_> {
+    /// Checks a node and those below it. The recursion is as deep as the query, whose depth is bounded.
+    fn node(&self, node: &Node, tree: &Statements) -> Result<(), ResolveError> {
+        if node.sorts_related()
+            && let Some(statement) = tree.rows.statement()
+        {
+            // A connection notices new indexes when it reads, not when it explains.
+            self.connection.query_row(ONE_ROW, [], |_| Ok(())).map_err(failed)?;
+            let steps = steps(self.connection, statement).map_err(failed)?;
+            if steps.iter().any(|step| step.contains("TEMP B-TREE FOR") && step.ends_with("ORDER BY")) {
+                self.steps(node, &steps)?;
+            }
         }
+        (node.joins.iter().zip(&tree.joins)).try_for_each(|(join, tree)| self.node(&join.node, tree))
     }
-    (node.joins.iter().zip(&tree.joins))
-        .try_for_each(|(join, tree)| check_node(reader, &join.node, tree, bound))
-}
 
-/// Checks the steps of a statement that sorts. For each row of the node, tables of related records without an index are
-/// scanned.
-fn check_steps(reader: &Reader, node: &Node, steps: &[String], bound: u64) -> Result<(), ResolveError> {
-    let (mut rows, mut related, mut through, mut missing) = (1, 0u64, None, None);
-    for step in steps {
-        let mut words = step.split(' ');
-        let (Some(kind), Some(alias)) = (words.next(), words.next()) else { continue };
-        let found = find(node, alias);
-        through = found.or(through);
-        let (below, table) = match (kind, found, through) {
-            ("SCAN", Some((_, None)), _) => {
-                rows = reader.size(&node.table)?;
-                continue;
-            }
-            ("SEARCH", Some((_, None)), _) => {
-                if let Some(part) = range(step) {
-                    rows = reader.size(&node.table)? / part;
+    /// Checks the steps of a statement that sorts. For each row of the node, tables of related records without an index are
+    /// scanned.
+    fn steps(&self, node: &Node, steps: &[String]) -> Result<(), ResolveError> {
+        let bound = self.bound;
+        let (mut rows, mut related, mut through, mut missing) = (1, 0u64, None, None);
+        for step in steps {
+            let mut words = step.split(' ');
+            let (Some(kind), Some(alias)) = (words.next(), words.next()) else { continue };
+            let found = find(node, alias);
+            through = found.or(through);
+            let (below, table) = match (kind, found, through) {
+                ("SCAN", Some((_, None)), _) => {
+                    rows = self.size(&node.table)?;
+                    continue;
                 }
-                continue;
-            }
-            ("SCAN", Some((below, Some(_))), _) => (below, &below.table),
-            // The junction table of the related records in the step before.
-            ("SCAN", None, Some((below, Some(Link::Through { table, .. })))) => (below, table),
-            _ => continue,
+                ("SEARCH", Some((_, None)), _) => {
+                    if let Some(part) = range(step) {
+                        rows = self.size(&node.table)? / part;
+                    }
+                    continue;
+                }
+                ("SCAN", Some((below, Some(_))), _) => (below, &below.table),
+                // The junction table of the related records in the step before.
+                ("SCAN", None, Some((below, Some(Link::Through { table, .. })))) => (below, table),
+                _ => continue,
+            };
+            related = related.saturating_add(self.size(table)?);
+            missing = Some(below);
+        }
+        let scanned = rows.saturating_mul(related.saturating_add(1));
+        if scanned <= bound {
+            return Ok(());
+        }
+        let hint = match missing {
+            Some(below) => format!("an index for the relation '{}' would help", below.path),
+            None => "narrow the records with `$where` on a field that has an index".to_owned(),
         };
-        related = related.saturating_add(reader.size(table)?);
-        missing = Some(below);
+        Err(ResolveError::SortTooLarge { path: node.path.clone(), scanned, bound, hint })
     }
-    let scanned = rows.saturating_mul(related.saturating_add(1));
-    if scanned <= bound {
-        return Ok(());
+
+    /// Returns the estimated number of rows of a table; 0 for a view.
+    fn size(&self, table: &TableName) -> Result<u64, ResolveError> {
+        let known = self.sizes.0.borrow().get(table).copied();
+        if let Some((at, rows)) = known
+            && at.elapsed() < SIZE_AGE
+        {
+            return Ok(rows);
+        }
+        let rows = estimate(self.connection, table).map_err(failed)?;
+        self.sizes.0.borrow_mut().insert(table.clone(), (Instant::now(), rows));
+        Ok(rows)
     }
-    let hint = match missing {
-        Some(below) => format!("an index for the relation '{}' would help", below.path),
-        None => "narrow the records with `$where` on a field that has an index".to_owned(),
-    };
-    Err(ResolveError::SortTooLarge { path: node.path.clone(), scanned, bound, hint })
 }
 
 /// Returns the divisor of a table's rows that SQLite's planner uses to estimate the search of a range: 4, or 64 if the
@@ -111,21 +136,6 @@ fn find<'a>(node: &'a Node, alias: &str) -> Option<(&'a Node, Option<&'a Link>)>
         found = (&related.node, Some(&related.link));
     }
     Some(found)
-}
-
-impl Reader {
-    /// Returns the estimated number of rows of a table; 0 for a view.
-    fn size(&self, table: &TableName) -> Result<u64, ResolveError> {
-        let known = self.sizes.0.borrow().get(table).copied();
-        if let Some((at, rows)) = known
-            && at.elapsed() < SIZE_AGE
-        {
-            return Ok(rows);
-        }
-        let rows = estimate(&self.connection, table).map_err(failed)?;
-        self.sizes.0.borrow_mut().insert(table.clone(), (Instant::now(), rows));
-        Ok(rows)
-    }
 }
 
 /// Estimates the number of rows of a table: from `ANALYZE`, by counting a small table, or from the range of row ids.

@@ -13,7 +13,7 @@ use rusqlite::{Error, ffi};
 use super::connection::WriteConnection;
 use super::failure::missing_references;
 use crate::cells::{bind, rows};
-use crate::read::{StatementTree, failed, sort_bound};
+use crate::read::{StatementTree, failed};
 
 /// The size of the longest text whose statement is cached, in bytes. SQLite needs about ten times the size of a text.
 const CACHED_TEXT: usize = 4 * 1024;
@@ -87,7 +87,7 @@ impl Transaction for WriteConnection {
         ids: &[Key],
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         let all = plan.for_records(ids);
-        let statements = sort_bound::lower(&self.reader, &all).map_err(read_failure)?;
+        let statements = self.reader.lower(&all).map_err(read_failure)?;
         let tree = StatementTree::prepare(&self.reader.connection, &statements);
         tree.map_err(failed).and_then(|mut tree| tree.run_records(&all, ids)).map_err(read_failure)
     }
@@ -129,7 +129,7 @@ impl WriteConnection {
         let statements = match self.replies.get_mut(plan.id()) {
             Some(statements) => &*statements,
             None => {
-                lowered = sort_bound::lower(&self.reader, plan)?;
+                lowered = self.reader.lower(plan)?;
                 if lowered.iter().all(|statement| statement.sql.len() <= CACHED_TEXT) {
                     self.replies.insert(plan.id().clone(), lowered.clone(), 1);
                 }

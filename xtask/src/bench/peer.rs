@@ -3,12 +3,10 @@
 pub(super) mod alternatives;
 
 use std::io::{BufRead as _, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::Setup;
 use super::machine::{CpuTime, cores, memory};
-use super::request::Kind;
 use super::workload::read::Read;
 use super::workload::{Workload, account};
 
@@ -20,27 +18,6 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts a server and waits until it prints its address.
-    pub(crate) fn start(setup: &Setup, data: &Path, kind: Kind, workload: &Workload) -> Result<Self, String> {
-        let core_list = setup.cores.for_server(workload.placement);
-        if kind == Kind::Mesh {
-            let mut command = Self::mesh(setup, workload, core_list.as_deref());
-            command.args(["--database", &format!("sqlite:{}", data.display())]);
-            return Self::spawn(&mut command);
-        }
-        if kind == Kind::Datasette {
-            return alternatives::datasette(setup, data, core_list.as_deref());
-        }
-        let program = if kind == Kind::GraphQl { "graphql" } else { "limit" };
-        let mut command = cores::command(&setup.peers.join(program), core_list.as_deref());
-        command.arg("--database").arg(data).args(["--workload", &workload.read.peer()]);
-        match kind {
-            Kind::Constant => command.args(["--variant", "joined", "--constant", "yes"]),
-            other => command.args(["--variant", other.name()]),
-        };
-        Self::spawn(&mut command)
-    }
-
     /// Returns the command of the server, without its database.
     pub(crate) fn mesh(setup: &Setup, workload: &Workload, core_list: Option<&str>) -> Command {
         let mut command = cores::command(&setup.server, core_list);

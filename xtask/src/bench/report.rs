@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::Setup;
 use super::load::Load;
 use super::machine::mebibytes;
-use super::memory::Memory;
 use super::options::Options;
 use super::request::Kind;
+use super::trend::Memory;
 use super::workload::read::Engine;
 use super::workload::{Target, Workload};
 

@@ -6,7 +6,8 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{AuditEntry, AuditSink};
+use super::AuditSink;
+use super::entry::AuditEntry;
 
 /// A file to which entries are appended as lines. If the file is renamed or removed, for example by log rotation, the
 /// next entry is written to a new file at the path.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-use super::{AuditEntry, entry};
+use super::entry::{AuditEntry, count_entry};
 
 /// The maximum number of bytes of entries that are not yet written.
 const MAX_BYTES: usize = 4 << 20;
@@ -115,7 +115,7 @@ impl Queue {
             ("suppressed", std::mem::take(&mut state.suppressed)),
         ] {
             if count > 0 {
-                let report = entry::count_entry(event, count);
+                let report = count_entry(event, count);
                 state.bytes += weight(&report);
                 batch.push_back(report);
             }

@@ -15,7 +15,7 @@ use crate::bench::options::Options;
 use crate::bench::peer::Peer;
 use crate::bench::report::{median, ratio};
 use crate::bench::request::{Kind, fetch_json, file_of};
-use crate::bench::{Setup, prepare};
+use crate::bench::{Setup, prepare, sqlite};
 
 /// Number of requests per measurement. Each is sent once, because a nonce is accepted once.
 const REQUESTS: u32 = 30_000;
@@ -105,7 +105,7 @@ struct Server<'a> {
 impl<'a> Server<'a> {
     /// Starts a hand-written server.
     fn limit(setup: &Setup, workload: &'a Workload, kind: Kind) -> Result<Self, String> {
-        let peer = Peer::start(setup, &setup.data(workload.posts, "wal")?, kind, workload)?;
+        let peer = sqlite::start(setup, &setup.data(workload.posts, "wal")?, kind, workload)?;
         let request = move |number| workload.request(kind, workload.record(number));
         Ok(Self { name: kind.name(), peer, request: Box::new(request), micros: Vec::new() })
     }

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { HEAD, LINE, type BoxText } from "../../diagram/boxes";
 import { neighborsOf } from "../../diagram/edges";
 import type { Box } from "../../diagram/layout";
-import { chosen, picture, setZoom, startChosen, zoom, ZOOM_STEP } from "./Diagram";
+import { chosen, picture, setZoom, startChosen, zoom, ZOOM_STEP } from "./state";
 
 const DIRECTIONS: Record<string, [number, number]> = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] };
 

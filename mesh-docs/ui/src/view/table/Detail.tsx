@@ -1,27 +1,27 @@
 // The panel for one value: all of its text, an image, or the records of a nested list.
 
+import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Reader } from "../../editor/Reader";
 import { count } from "../../format";
 import { formatJson, type Json } from "../../query/json";
 import { describeBinary } from "../../table/binary";
-import type { Origin } from "../../table/columns";
 import { IconButton } from "../parts/controls";
 import { copyText } from "../parts/copy";
 import { Copy } from "../parts/icons";
 import { Panel } from "../parts/Panel";
-import { RecordTable } from "./RecordTable";
 
 interface Props {
   title: string;
   json: Json | undefined;
   type: string | undefined;
   source: string;
-  origin: Origin;
   close: () => void;
+  /** Shows the records of a nested list. */
+  list: (records: Json, label: string) => ComponentChildren;
 }
 
-export function Detail({ title, json, type, source, origin, close }: Props) {
+export function Detail({ title, json, type, source, close, list }: Props) {
   const panel = useRef<HTMLElement>(null);
   const leave = (): void => {
     const grid = panel.current?.parentElement?.querySelector<HTMLElement>('[role="grid"]');
@@ -45,17 +45,17 @@ export function Detail({ title, json, type, source, origin, close }: Props) {
         </IconButton>
       }
     >
-      <Value json={json} type={type} source={source} origin={origin} title={title} />
+      <Value json={json} type={type} source={source} list={list} title={title} />
     </Panel>
   );
 }
 
-function Value({ json, type, source, origin, title }: Omit<Props, "close">) {
+function Value({ json, type, source, list, title }: Omit<Props, "close">) {
   if (json?.kind === "array" && type !== "json") {
     return (
       <>
         <p class="hint detail-note">{count(json.items.length, "item")}</p>
-        <RecordTable list={json} source={source} origin={origin} label={title} testId="sub-table" />
+        {list(json, title)}
       </>
     );
   }

@@ -61,8 +61,10 @@ export function RecordTable({ list, source, origin, label, testId }: Props) {
           json={valueOf(chosen.row, chosen.column)}
           type={shown.type}
           source={source}
-          origin={{ ...origin, refs: [...origin.refs, ...shown.path] }}
           close={() => setChosen(null)}
+          list={(records, label) => (
+            <RecordTable list={records} source={source} origin={{ ...origin, refs: [...origin.refs, ...shown.path] }} label={label} testId="sub-table" />
+          )}
         />
       )}
     </div>
