@@ -17,8 +17,8 @@ use crate::pipeline::body::BoxError;
 /// Bytes of one piece, which fit into a frame of HTTP/2.
 pub(super) const MAX_PIECE_BYTES: usize = 16 * 1024;
 
-/// A body with the guard of its request, which is active until the body is sent. Long frames are sent in pieces, because hyper
-/// copies what it is given.
+/// A body with the guard of its request, which is active until the body is sent. Long frames are sent in pieces, so that it is
+/// known how much of them the client has accepted.
 pub(super) struct ReplyBody {
     body: Body,
     /// What is left of the frame that is being sent in pieces.
