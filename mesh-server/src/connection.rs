@@ -3,6 +3,7 @@
 mod activity;
 mod admin_listener;
 mod drain_body;
+mod exchange;
 mod reply_body;
 mod serve_connection;
 mod server;

@@ -8,24 +8,20 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::header::{CONNECTION, EXPECT, HeaderValue, UPGRADE};
 use http::request::Parts;
-use http::{Request, Response, Version};
-use http_body_util::Empty;
-use hyper::body::{Body as _, Incoming};
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use super::activity::Activity;
-use super::drain_body::SharedBody;
-use super::reply_body::{MAX_PIECE_BYTES, ReplyBody};
+use super::exchange::Exchange;
+use super::reply_body::MAX_PIECE_BYTES;
 use super::stream::ConnectionStream;
 use super::timeouts::Timeouts;
 #[cfg(feature = "tls")]
@@ -145,39 +141,14 @@ impl ConnectionHandler {
         let stream = ConnectionStream::new(stream, Arc::clone(&activity), self.timeouts.write);
         let app = RefCell::new(self.app.follow());
         let (requests, close_for_reply) = (Arc::clone(&activity), Arc::clone(&close));
-        let service = service_fn(move |mut request: Request<Incoming>| {
-            let (version, close) = (request.version(), Arc::clone(&close_for_reply));
-            let guard = Arc::new(requests.start_request(version));
-            if request.headers().contains_key(UPGRADE) {
-                close_later(hyper::upgrade::on(&mut request));
-            }
-            let (head, body) = request.into_parts();
-            let app = Arc::clone(app.borrow_mut().latest());
-            let body_timeout = app.shared.limits.body_timeout;
-            let shared = (!body.is_end_stream()).then(|| SharedBody::new(body, Arc::clone(&guard)));
-            let expects_continue = shared.is_some() && head.headers.contains_key(EXPECT);
-            let body = match &shared {
-                Some(body) => RequestBody::new(body.clone(), body_timeout),
-                None => RequestBody::new(Empty::<Bytes>::new(), body_timeout),
-            };
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (app, close) = (Arc::clone(app.borrow_mut().latest()), Arc::clone(&close_for_reply));
+            let (exchange, head, body) = Exchange::begin(request, &requests, app.shared.limits.body_timeout);
             // The reference count of this clone belongs to the connection: threads do not share it.
             let reply = respond(Arc::clone(&app), head, body);
             async move {
-                let Ok(mut reply) = reply.await;
-                let is_reusable = match shared {
-                    Some(body) => body.drain(version, expects_continue).await,
-                    None => true,
-                };
-                if version < Version::HTTP_2 && (guard.is_last() || !is_reusable) {
-                    reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-                }
-                Ok::<_, Infallible>(ReplyBody::wrap(
-                    reply,
-                    guard,
-                    version,
-                    &app.shared.clients.unread,
-                    &close,
-                ))
+                let Ok(reply) = reply.await;
+                Ok::<_, Infallible>(exchange.finish(reply, &app.shared.clients.unread, &close).await)
             }
         });
         let mut connection =
@@ -224,14 +195,4 @@ impl ConnectionHandler {
             }
         }
     }
-}
-
-/// Closes a stream in order after a connection whose client has offered another protocol: hyper leaves that to the server, even
-/// if the offer was not accepted.
-fn close_later(stream: OnUpgrade) {
-    tokio::spawn(async move {
-        if let Ok(stream) = stream.await {
-            let _ = TokioIo::new(stream).shutdown().await;
-        }
-    });
 }

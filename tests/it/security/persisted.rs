@@ -174,7 +174,7 @@ fn malformed_parameters_do_not_show_whether_a_query_is_registered() {
     assert_eq!(register(&server, TITLE).status, 200);
     let refusals = [TITLE, "{ post body }"].map(|query| {
         let request = Request::new("GET", &server.path("/post/1")).header("X-Mesh-Params", "!!!");
-        let reply = server.send(&request.header("X-Mesh-Query-Id", &id("ql", query)));
+        let reply = server.send(&request.header("X-Mesh-Query-Id", id("ql", query)));
         (why(&reply), reply.json()["message"].clone())
     });
     assert_eq!(refusals[0], refusals[1]);
