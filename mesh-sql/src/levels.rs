@@ -88,7 +88,8 @@ pub trait LevelDialect: Dialect {
     /// Returns the common table expressions of levels.
     fn expressions(levels: &[Level]) -> WithClause;
 
-    /// Returns the text of a statement for several point reads that differ only in their ids ([`ReadStatement::batch`]).
+    /// Returns the text of a statement for several point reads that differ only in their ids
+    /// ([`ReadStatement::batch`](crate::ReadStatement::batch)).
     fn batch(_statement: &Statement<Param<Self::Class>>, _levels: usize) -> Option<Arc<str>> {
         None
     }
