@@ -37,6 +37,8 @@ pub const CLIENT: &str = concat!(
     "\n\n",
     include_str!("python/client/files.py"),
     "\n\n",
+    include_str!("python/client/retries.py"),
+    "\n\n",
     include_str!("python/client/requests.py"),
     "\n\n",
     include_str!("python/client/client.py"),

@@ -4,7 +4,7 @@ mod cache_control;
 mod cache_tags;
 pub mod cors;
 pub mod encoding;
-mod etag;
+pub(crate) mod etag;
 
 use bytes::Bytes;
 use http::header::{

@@ -4,7 +4,7 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 use http::header::{HeaderMap, IF_MATCH};
 
 use crate::WireError;
-use crate::response::encoding::plain_tag;
+use crate::response::etag::plain_tag;
 
 /// The state of a record that a write requires.
 #[derive(Clone, Debug, PartialEq, Eq)]

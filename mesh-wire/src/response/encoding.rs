@@ -1,6 +1,6 @@
-//! Negotiation of content encodings, and the entity tags of encoded bodies. `SPEC §12.4`
+//! Negotiation of content encodings. `SPEC §12.4`
 
-use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
+use http::header::{ACCEPT_ENCODING, HeaderMap};
 use mesh_ql::named_enum;
 
 named_enum! {
@@ -32,23 +32,6 @@ impl Encoding {
         let (best, weight) = weighed.into_iter().rev().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         (weight > 0.0 && weight >= weight_of("identity").unwrap_or(0.0)).then_some(best)
     }
-
-    /// Returns the entity tag of a body in this encoding, derived from the tag of the unencoded body.
-    pub fn tag(self, plain: &HeaderValue) -> HeaderValue {
-        let inner = plain.to_str().ok().and_then(|tag| tag.strip_suffix('"'));
-        let encoded = inner.map(|tag| format!("{tag}-{}\"", self.as_str()));
-        encoded.and_then(|tag| tag.parse().ok()).unwrap_or_else(|| plain.clone())
-    }
-}
-
-/// Removes the name of an encoding from the end of a tag. Returns the tag and whether there was such a name. If so, the
-/// returned tag has no closing quote.
-pub(crate) fn plain_tag(tag: &[u8]) -> (&[u8], bool) {
-    let encoded = Encoding::ALL.iter().find_map(|encoding| {
-        let inner = tag.strip_suffix(b"\"")?.strip_suffix(encoding.as_str().as_bytes())?;
-        inner.strip_suffix(b"-")
-    });
-    encoded.map_or((tag, false), |inner| (inner, true))
 }
 
 /// Parses an item of `Accept-Encoding`, such as `gzip;q=0.5`, into its name and its weight. An invalid weight is 0.
@@ -63,6 +46,8 @@ fn parse_item(item: &str) -> (&str, f32) {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderValue;
+
     use super::*;
 
     fn best(accept: &[&'static str]) -> Option<&'static str> {
@@ -92,15 +77,5 @@ mod tests {
         assert_eq!(best(&["gzip;q=0.5, identity;q=0.8"]), None);
         assert_eq!(best(&["gzip;q=nonsense, br;level=4"]), None);
         assert_eq!(best(&["gzip;q=1e9"]), None);
-    }
-
-    #[test]
-    fn the_tag_of_an_encoded_body_names_the_encoding() {
-        let plain = HeaderValue::from_static("\"abc\"");
-        let packed = Encoding::Zstd.tag(&plain);
-        assert_eq!(packed, "\"abc-zstd\"");
-        assert_eq!(plain_tag(packed.as_bytes()), (&b"\"abc"[..], true));
-        assert_eq!(plain_tag(plain.as_bytes()), (&b"\"abc\""[..], false));
-        assert_eq!(plain_tag(b"\"gzip\""), (&b"\"gzip\""[..], false));
     }
 }

@@ -1,9 +1,9 @@
-//! Entity tags of replies, and the tags of `If-None-Match`.
+//! Entity tags of replies and of their encoded bodies, and the tags of `If-None-Match`. `SPEC §12.4`
 
 use data_encoding::HEXLOWER;
 use http::header::{HeaderMap, HeaderValue, IF_NONE_MATCH};
 
-use super::encoding::plain_tag;
+use super::encoding::Encoding;
 use crate::headers;
 
 /// A strong entity tag: equal tags mean equal bytes.
@@ -79,4 +79,38 @@ pub(super) fn tags(line: &[u8]) -> impl Iterator<Item = &[u8]> {
         rest = after.strip_prefix(b",").unwrap_or_default();
         Some(tag)
     })
+}
+
+impl Encoding {
+    /// Returns the entity tag of a body in this encoding, derived from the tag of the unencoded body.
+    pub fn tag(self, plain: &HeaderValue) -> HeaderValue {
+        let inner = plain.to_str().ok().and_then(|tag| tag.strip_suffix('"'));
+        let encoded = inner.map(|tag| format!("{tag}-{}\"", self.as_str()));
+        encoded.and_then(|tag| tag.parse().ok()).unwrap_or_else(|| plain.clone())
+    }
+}
+
+/// Removes the name of an encoding from the end of a tag. Returns the tag and whether there was such a name. If so, the
+/// returned tag has no closing quote.
+pub(crate) fn plain_tag(tag: &[u8]) -> (&[u8], bool) {
+    let encoded = Encoding::ALL.iter().find_map(|encoding| {
+        let inner = tag.strip_suffix(b"\"")?.strip_suffix(encoding.as_str().as_bytes())?;
+        inner.strip_suffix(b"-")
+    });
+    encoded.map_or((tag, false), |inner| (inner, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_of_an_encoded_body_names_the_encoding() {
+        let plain = HeaderValue::from_static("\"abc\"");
+        let packed = Encoding::Zstd.tag(&plain);
+        assert_eq!(packed, "\"abc-zstd\"");
+        assert_eq!(plain_tag(packed.as_bytes()), (&b"\"abc"[..], true));
+        assert_eq!(plain_tag(plain.as_bytes()), (&b"\"abc\""[..], false));
+        assert_eq!(plain_tag(b"\"gzip\""), (&b"\"gzip\""[..], false));
+    }
 }
