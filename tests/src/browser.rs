@@ -13,6 +13,7 @@ use mesh_conformance::http::{Connection, Request, Response};
 use serde_json::{Value, json};
 
 use crate::fixture::TempDir;
+use crate::parts::Part;
 use crate::wait::{skip, wait_for, wait_until};
 
 /// Names or paths of the driver and of the browser.
@@ -41,6 +42,9 @@ impl Browser {
     /// if `MESH_REQUIRE_SERVICES` is set.
     #[must_use]
     pub fn open(width: u32, height: u32) -> Option<Self> {
+        if Part::Browser.is_left_out() {
+            return None;
+        }
         let Some((driver, browser)) = find(&DRIVERS).zip(find(&BROWSERS)) else {
             skip("Chromium", "install Debian's chromium and chromium-driver");
             return None;

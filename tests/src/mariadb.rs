@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{TempDir, eventually, skip, wait_for};
+use crate::{Part, TempDir, eventually, skip, wait_for};
 
 /// The account of clients, which has no password.
 const USER: &str = "root";
@@ -48,6 +48,9 @@ impl MariaDb {
 
     /// Returns a server with empty data that has not been started.
     pub(crate) fn prepare() -> Option<Self> {
+        if Part::Engines.is_left_out() {
+            return None;
+        }
         let Some(server) = program("mariadbd") else {
             skip("MariaDB", "install Debian's mariadb-server");
             return None;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use mesh_conformance::http::{Connection, Request, Response};
 
+use crate::parts::Part;
 use crate::wait::skip;
 
 /// The name of the bucket.
@@ -27,6 +28,9 @@ impl Moto {
     /// Starts moto. Returns `None` if it is not installed; fails the test instead if `MESH_REQUIRE_SERVICES` is set.
     #[must_use]
     pub fn start() -> Option<Self> {
+        if Part::Tools.is_left_out() {
+            return None;
+        }
         let started = Command::new("moto_server")
             .args(["-H", "127.0.0.1", "-p", "0"])
             .stdin(Stdio::null())

@@ -4,13 +4,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{services_are_required, skip};
+use crate::{Part, services_are_required, skip};
 
 /// Returns the folder that contains `node_modules`.
 ///
 /// If the modules are missing, they are installed when services are required; otherwise the caller skips its test.
 #[must_use]
 pub fn node_tools() -> Option<PathBuf> {
+    if Part::Tools.is_left_out() {
+        return None;
+    }
     // Other processes run other tests at the same time.
     let installing =
         File::create(std::env::temp_dir().join("mesh-node-tools.lock")).expect("a temporary file");

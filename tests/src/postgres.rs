@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::{eventually, skip, wait_for, wait_until};
+use crate::{Part, eventually, skip, wait_for, wait_until};
 
 /// The database superuser, and the user name of clients.
 const USER: &str = "mesh";
@@ -36,6 +36,9 @@ impl Cluster {
     /// Starts an empty cluster with additional lines of configuration.
     #[must_use]
     pub fn start_with(lines: &[&str]) -> Option<Self> {
+        if Part::Engines.is_left_out() {
+            return None;
+        }
         let Some(programs) = programs() else {
             skip("PostgreSQL", "install Debian's postgresql");
             return None;

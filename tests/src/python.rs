@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{node_tools, skip};
+use crate::{Part, node_tools, skip};
 
 /// Python with pandas, and two type checkers.
 #[derive(Debug)]
@@ -20,6 +20,9 @@ impl PythonTools {
     /// `MESH_REQUIRE_SERVICES` is set.
     #[must_use]
     pub fn find() -> Option<Self> {
+        if Part::Tools.is_left_out() {
+            return None;
+        }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(folder) = std::env::split_paths(&path).find(|folder| folder.join("mypy").is_file()) else {
             skip(

@@ -41,8 +41,3 @@ pub(crate) fn run(root: &Path, options: &Options) -> ExitCode {
         Ok(run::run(cases, &reference.target, selection))
     })
 }
-
-/// Runs all cases against the server that has been built already.
-pub(crate) fn run_built(root: &Path) -> ExitCode {
-    run(root, &Options { program: steps::server().ok(), ..Options::default() })
-}

@@ -15,6 +15,7 @@ mod pages;
 mod screenshots;
 mod soak;
 mod steps;
+mod test;
 mod tidy;
 
 use std::io::{self, Write as _};
@@ -29,7 +30,10 @@ The development tasks of this repository.
 Usage: cargo xtask <COMMAND>
 
 Commands:
-  test                 Build the server and run every test, doc tests included
+  test [--all | PATTERN]
+                       Build the server and run the tests that need no other program; --all adds engines, clusters, the
+                       browser, type checkers, packages, the judge of the conformance cases, and examples of the
+                       documentation; PATTERN is a part of the names of tests
   check                Check formatting, lints, tidy rules, documentation, packages, and each feature on its own
   conformance [OPTIONS]
                        Run the cases in tests/conformance against this server, or against --target URL; see
@@ -72,16 +76,11 @@ Options:
 Examples:
   cargo xtask check
   cargo xtask test
+  cargo xtask test events::
   cargo xtask soak --minutes 10
   cargo xtask conformance --target http://127.0.0.1:8080/mesh --level L1
   cargo xtask conformance --help
 ";
-
-/// Tests that `test` does not run, with the commands that run them.
-const SKIPPED: &[(&str, &str)] = &[
-    ("long runs of mixed traffic and random queries", "cargo xtask soak"),
-    ("coverage-guided fuzzing", "cargo xtask fuzz"),
-];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -93,7 +92,7 @@ fn main() -> ExitCode {
     }
     match arguments.as_slice() {
         [] => help(),
-        ["test"] => test(),
+        ["test", options @ ..] => with(test::parse_options(options), test::run),
         ["check"] => check(),
         ["tidy"] => Steps::new(root()).check("tidy", tidy::run).finish(),
         ["bench", options @ ..] => bench::run(&root(), options),
@@ -103,7 +102,7 @@ fn main() -> ExitCode {
         ["conformance", options @ ..] => with(conformance::parse_options(options), conformance::run),
         ["soak", options @ ..] => with(soak::parse_options(options), soak::run),
         ["fuzz", options @ ..] => with(fuzz::parse_options(options), fuzz::run),
-        [name @ ("test" | "check" | "tidy" | "reference" | "screenshots"), ..] => {
+        [name @ ("check" | "tidy" | "reference" | "screenshots"), ..] => {
             misuse(&format!("'{name}' takes no arguments"))
         }
         [name, ..] => misuse(&format!("there is no command '{name}'")),
@@ -132,48 +131,13 @@ fn root() -> PathBuf {
     manifest.and_then(|folder| folder.parent().map(PathBuf::from)).unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// The arguments of every test build. One set of features is used throughout, because cargo builds dependencies again
-/// for each set.
-const TESTS: &str = "test --workspace --features mesh-cli/s3,mesh-tests/s3";
-
-/// Runs every test. The tests in `tests/` start the server's binary, so everything is built first. The summary of the
-/// test run ends the output, so skipped tests are listed before it.
-fn test() -> ExitCode {
-    let steps = Steps::new(root()).cargo("build", &format!("{TESTS} --quiet --no-run"));
-    if steps.failed() {
-        return steps.finish();
-    }
-    // The tests run the same cases; this prints the report.
-    if conformance::run_built(&root()) != ExitCode::SUCCESS {
-        eprintln!("failed: conformance");
-        return ExitCode::FAILURE;
-    }
-    for (what, how) in SKIPPED {
-        eprintln!("skipped: {what}; run `{how}`");
-    }
-    for check in optional::recorded(&root()) {
-        eprintln!("not checked: {check}");
-    }
-    for what in missing::skipped(&root()) {
-        eprintln!("skipped: {what}");
-    }
-    for block in pages::skipped(&root()) {
-        eprintln!("skipped: a command in {block}");
-    }
-    // Many tests wait for servers, so there are more threads than processors.
-    let threads = std::thread::available_parallelism().map_or(4, |cores| cores.get() + 2).to_string();
-    let threads = std::env::var("RUST_TEST_THREADS").unwrap_or(threads);
-    steps.show(&format!("{TESTS} --no-fail-fast"), &[("RUST_TEST_THREADS", &threads)])
-}
-
 fn check() -> ExitCode {
     let steps = Steps::new(root())
         .cargo("fmt", "fmt --all --check")
         .check("tidy", tidy::run)
-        .cargo("clippy", "clippy --quiet --workspace --all-targets -- -D warnings")
         .cargo(
-            "clippy, s3",
-            "clippy --quiet -p mesh-uploads -p mesh-server -p mesh-cli -p mesh-tests --features s3 --all-targets -- -D warnings",
+            "clippy",
+            "clippy --quiet --workspace --all-targets --features mesh-cli/s3,mesh-tests/s3 -- -D warnings",
         )
         .cargo_with("doc", "doc --quiet --workspace --no-deps", &[("RUSTDOCFLAGS", "-D warnings")]);
     dist::steps(&root(), crates::steps(&root(), advisories(steps))).record_skipped().finish()
@@ -199,16 +163,4 @@ fn advisories(mut steps: Steps) -> Steps {
 fn reference() -> ExitCode {
     let command = "test --quiet -p mesh-cli config::reference";
     Steps::new(root()).show(command, &[("UPDATE_EXPECT", "1")])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn help_lists_the_commands_of_skipped_tests() {
-        for (_, how) in SKIPPED {
-            assert!(HELP.contains(how.trim_start_matches("cargo xtask ")), "{how}");
-        }
-    }
 }
