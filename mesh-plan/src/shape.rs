@@ -358,7 +358,12 @@ impl<'p> Shaper<'p> {
         template: &[TemplatePiece],
     ) -> Result<(), ResolveError> {
         if let [TemplatePiece::Code { function, columns }] = template {
-            let value = function.call(&ComputedInputs::new(row, function, columns));
+            let inputs = columns.iter().map(|column| {
+                let known = node.columns.get(*column);
+                let (ty, form) = known.map_or((None, None), |it| (it.ty, it.time_form));
+                scalar::to_input(ty, form, row.cell(*column))
+            });
+            let value = function.call(&ComputedInputs::new(function, inputs.collect()));
             self.check_cell(value.as_ref())?;
             scalar::write(&mut self.out, None, None, value.as_ref());
             return Ok(());

@@ -6,26 +6,25 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Node, Output, TemplatePiece};
-use crate::shape::Cells;
 use crate::{Value, ValueRef};
 
-/// The inputs of a computed field in one row.
+/// The inputs of a computed field in one row. They are the same for each database: booleans are booleans, and dates and
+/// times are texts as in responses.
 pub struct ComputedInputs<'a> {
-    cells: &'a dyn Cells,
     names: &'a [String],
-    columns: &'a [usize],
+    values: Vec<Value>,
 }
 
 impl<'a> ComputedInputs<'a> {
-    pub(crate) fn new(cells: &'a dyn Cells, function: &'a ComputedFunction, columns: &'a [usize]) -> Self {
-        Self { cells, names: &function.from, columns }
+    /// Returns the inputs of a function, given the values of its columns.
+    pub(crate) fn new(function: &'a ComputedFunction, values: Vec<Value>) -> Self {
+        Self { names: &function.from, values }
     }
 
     /// Returns the value of a field; NULL for a field that is not an input.
     pub fn value(&self, field: &str) -> ValueRef<'_> {
         let index = self.names.iter().position(|name| name == field);
-        let column = index.and_then(|index| self.columns.get(index));
-        column.map_or(ValueRef::Null, |column| self.cells.cell(*column))
+        index.and_then(|index| self.values.get(index)).map_or(ValueRef::Null, Value::as_ref)
     }
 
     /// Returns the text of a field; empty if it is NULL or not text.

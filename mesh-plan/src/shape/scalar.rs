@@ -10,9 +10,9 @@ use mesh_schema::{FieldType, TimeForm};
 use uuid::Uuid;
 
 use super::json;
-use crate::ValueRef;
 use crate::value::number::without_fraction;
 use crate::value::time;
+use crate::{Value, ValueRef};
 
 /// Writes a cell as JSON. The most frequent types are tested first.
 #[inline]
@@ -120,6 +120,25 @@ pub(crate) fn write_text(
     }
 }
 
+/// Returns a cell as a function of the application reads it, which does not depend on how a database stores it.
+pub(super) fn to_input(ty: Option<FieldType>, form: Option<TimeForm>, cell: ValueRef<'_>) -> Value {
+    let shown = || {
+        let mut text = Vec::new();
+        write_text(&mut text, ty, form, cell);
+        text
+    };
+    match (ty, cell) {
+        (_, ValueRef::Null) => Value::Null,
+        (Some(FieldType::Boolean), _) => match &shown()[..] {
+            b"true" => Value::Boolean(true),
+            b"false" => Value::Boolean(false),
+            _ => cell.to_value(),
+        },
+        (Some(FieldType::Datetime | FieldType::Date), _) => Value::from_text(shown()),
+        _ => cell.to_value(),
+    }
+}
+
 fn write_boolean(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
 }
@@ -151,6 +170,21 @@ mod tests {
         let mut out = Vec::new();
         write(&mut out, Some(ty), None, cell);
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn functions_read_the_same_value_from_each_storage() {
+        let input = |ty, cell| to_input(Some(ty), None, cell);
+        for stored in [ValueRef::Integer(1), ValueRef::Boolean(true), ValueRef::Text(b"true")] {
+            assert_eq!(input(FieldType::Boolean, stored), Value::Boolean(true));
+        }
+        assert_eq!(input(FieldType::Boolean, ValueRef::Integer(7)), Value::Integer(7));
+        assert_eq!(input(FieldType::Boolean, ValueRef::Null), Value::Null);
+        for stored in [&b"2024-05-01 10:00:00"[..], b"2024-05-01T10:00:00"] {
+            let text = Value::Text("2024-05-01T10:00:00".to_owned());
+            assert_eq!(input(FieldType::Datetime, ValueRef::Text(stored)), text);
+        }
+        assert_eq!(input(FieldType::Date, ValueRef::Integer(-1)), Value::Text("1969-12-31".to_owned()));
     }
 
     #[test]

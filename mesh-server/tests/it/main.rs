@@ -14,6 +14,7 @@ mod allocations;
 mod bearer;
 mod build_errors;
 mod client;
+mod closures;
 mod connections;
 mod differential;
 mod examples;
