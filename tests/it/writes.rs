@@ -30,7 +30,10 @@ const SCHEMA: &str = r#"{
     "user": {"fields": ["id", "name", "email"], "writable": {"create": ["name", "email"], "update": ["name", "email"], "delete": true}},
     "post": {"fields": ["id", "title"], "writable": {"create": ["title"], "update": ["title"], "delete": true}}
   },
-  "joins": {"user.posts": {"entity": "post", "on": "posts.author_id = users.id", "type": "many"}}
+  "joins": {
+    "user.posts": {"entity": "post", "on": "posts.author_id = users.id", "type": "many"},
+    "post.author": {"entity": "user", "on": "users.id = posts.author_id", "type": "one"}
+  }
 }"#;
 
 struct Shop {
