@@ -1,6 +1,5 @@
 //! Helpers that several test modules share.
 
 pub(crate) mod dice;
-pub(crate) mod keyed;
 pub(crate) mod refusals;
 pub(crate) mod sessions;

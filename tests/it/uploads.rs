@@ -156,60 +156,6 @@ fn avatar(id: u32, bytes: &[u8]) -> Request {
 }
 
 #[test]
-fn an_uploaded_file_can_be_downloaded() {
-    let files = Files::open();
-    let meta = part("meta", "application/json", br#"{"name": "Ada L."}"#);
-    let parts = [part("file", "image/png", b"hello"), meta];
-    let request = head("/user/7/avatar", &statement("user", "avatar", b"hello")).body(body(&parts));
-    let reply = files.send(&request);
-    let wanted = json!({
-        "avatar": key("hello"), "contentHash": format!("sha256:{}", encoding::sha256("hello")), "size": 5,
-        "contentType": "image/png", "url": format!("/mesh/files/{}", key("hello")),
-    });
-    assert_eq!((reply.status, reply.json()), (200, wanted));
-    let row = files.server.get("/user/7", r#"{"user":{"$select":{"name":true,"avatar":true}}}"#);
-    assert_eq!(row.json(), json!({"name": "Ada L.", "avatar": key("hello")}));
-
-    let reply = files.get(&key("hello"));
-    assert_eq!((reply.status, reply.text().as_str()), (200, "hello"));
-    assert_eq!(reply.header("content-type"), Some("image/png"));
-    assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
-    assert_eq!(reply.header("content-disposition"), None);
-    let part = files
-        .send(&Request::new("GET", &format!("/mesh/files/{}", key("hello"))).header("Range", "bytes=1-2"));
-    assert_eq!(
-        (part.status, part.text().as_str(), part.header("content-range")),
-        (206, "el", Some("bytes 1-2/5"))
-    );
-    let beyond = files
-        .send(&Request::new("GET", &format!("/mesh/files/{}", key("hello"))).header("Range", "bytes=5-"));
-    assert_eq!((beyond.status, beyond.header("content-range")), (416, Some("bytes */5")));
-    let head = files.send(&Request::new("HEAD", &format!("/mesh/files/{}", key("hello"))));
-    assert_eq!((head.status, head.header("content-length"), head.body.len()), (200, Some("5"), 0));
-    let tag = reply.header("etag").unwrap();
-    let same = files
-        .send(&Request::new("GET", &format!("/mesh/files/{}", key("hello"))).header("If-None-Match", tag));
-    assert_eq!((same.status, same.body.len()), (304, 0));
-}
-
-#[test]
-fn a_record_is_created_with_its_file_or_not_at_all() {
-    let files = Files::open();
-    let photo = |bytes: &[u8], caption: &str| {
-        let meta = part("meta", "application/json", json!({"caption": caption}).to_string().as_bytes());
-        let parts = [meta, part("file", "image/png", bytes)];
-        files.send(&head("/photo", &statement("photo", "image", bytes)).body(body(&parts)))
-    };
-    let reply = photo(b"one", "first");
-    assert_eq!((reply.status, reply.header("location")), (201, Some("/mesh/photo/1")));
-    assert_eq!(reply.json()["id"], 1);
-    let refused = photo(b"two", "bad");
-    assert_eq!((refused.status, &refused.json()["error"]), (409, &json!("ConflictError")));
-    assert_eq!(files.get(&key("two")).status, 404);
-    assert_eq!((files.published(), files.pending().len()), (vec![key("one")], 0));
-}
-
-#[test]
 fn concurrent_uploads_of_equal_bytes_are_stored_once() {
     let files = Arc::new(Files::open());
     let senders: Vec<_> = (0..8)

@@ -154,3 +154,32 @@ fn empty_database_is_served() {
     let reply = server.get("/post", r#"{"post":{"$select":{"id":true}}}"#);
     assert_eq!((reply.status, &reply.json()["error"]), (400, &json!("ValidationError")));
 }
+
+const OWNERS: &str = "
+    CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE firms (id INTEGER PRIMARY KEY, name TEXT);
+    CREATE TABLE cars (id INTEGER PRIMARY KEY, driver INTEGER);
+    CREATE TABLE sites (id INTEGER PRIMARY KEY, holder INTEGER, car INTEGER);
+    INSERT INTO people VALUES (1, 'Ada'), (2, 'Bo');
+    INSERT INTO firms VALUES (1, 'Acme'), (2, 'Bolt');
+    INSERT INTO cars VALUES (1, 2);
+    INSERT INTO sites VALUES (1, 1, 1);";
+
+#[test]
+fn relations_of_one_name_belong_to_their_entities() {
+    let database = Database::new(OWNERS);
+    let schema = r#"{"entities": {
+        "person": {"fields": ["id", "name"], "table": "people"}, "firm": {"fields": ["id", "name"]},
+        "car": {"fields": ["id"]}, "site": {"fields": ["id"]}},
+      "joins": {
+        "car.owner": {"entity": "person", "on": "people.id = cars.driver", "type": "one"},
+        "site.owner": {"entity": "firm", "on": "firms.id = sites.holder", "type": "one"},
+        "site.car": {"entity": "car", "on": "cars.id = sites.car", "type": "one"}}}"#;
+    let schema = database.dir.write("schema.json", schema);
+    let server = Server::start(&["--database", &database.url(), "--schema", &schema]);
+    let query = r#"{"site":{"$select":{"owner":{"$select":{"name":true}},"car":{"$select":{"owner":{"$select":{"name":true}}}}}}}"#;
+    assert_eq!(
+        server.get("/site/1", query).text(),
+        r#"{"owner":{"name":"Acme"},"car":{"owner":{"name":"Bo"}}}"#
+    );
+}

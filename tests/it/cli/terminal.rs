@@ -3,9 +3,8 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
-use mesh_tests::{Database, Server, command, program, run, skip, without_settings};
+use mesh_tests::{Database, Server, TempDir, program, run, skip, wait_until, without_settings};
 use serde_json::{Value, json};
 
 fn stdout(output: &Output) -> String {
@@ -18,11 +17,16 @@ fn stderr(output: &Output) -> String {
 
 /// Runs the program at a terminal with these variables and returns both outputs together; `None` if there is no `script`.
 fn at_terminal(arguments: &[&str], variables: &[(&str, &str)]) -> Option<String> {
+    at_recorded_terminal("/dev/null", arguments, variables)
+}
+
+/// Also writes the outputs to a file while the program runs.
+fn at_recorded_terminal(file: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Option<String> {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
     let words = std::iter::once(program().to_str().unwrap()).chain(arguments.iter().copied()).map(quoted);
     let line = words.collect::<Vec<_>>().join(" ");
     let mut script = without_settings("script");
-    script.args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::null());
+    script.args(["-q", "-e", "-f", "-c", &line, file]).stdin(Stdio::null());
     script.env_remove("NO_COLOR").env("TERM", "xterm").envs(variables.iter().copied());
     let Ok(output) = script.output() else {
         skip("script", "install Debian's bsdutils");
@@ -151,22 +155,24 @@ fn errors_show_an_excerpt_of_the_query() {
 
 #[test]
 fn long_wait_shows_progress() {
+    if at_terminal(&["--version"], &[]).is_none() {
+        return;
+    }
+    let folder = TempDir::new();
+    let record = folder.write("record", "");
     let slow = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/mesh", slow.local_addr().unwrap());
+    let shown = record.clone();
     let answering = std::thread::spawn(move || {
         let (mut client, _) = slow.accept().unwrap();
         let _ = client.read(&mut [0; 4096]);
-        // Longer than the delay of the progress line.
-        std::thread::sleep(Duration::from_millis(2_500));
+        wait_until("the progress line", || std::fs::read_to_string(&shown).unwrap().contains("(1s)"));
         let body = json!({"items": [], "pageInfo": Value::Null}).to_string();
         let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n";
         let _ = write!(client, "{head}Content-Length: {}\r\n\r\n{body}", body.len());
     });
-    let seen = at_terminal(&["query", "--url", &url, "{ post title }"], &[("NO_COLOR", "1")]);
-    let Some(seen) = seen else {
-        let _ = command(&["query", "--url", &url, "{ post title }"]).output();
-        return answering.join().unwrap();
-    };
+    let query = ["query", "--url", &url, "{ post title }"];
+    let seen = at_recorded_terminal(&record, &query, &[("NO_COLOR", "1")]).unwrap();
     answering.join().unwrap();
     assert!(seen.contains(&format!("waiting for {url} (1s)")), "{seen:?}");
     assert!(seen.contains("\r\x1b[2K{"), "the line is cleared before the answer: {seen:?}");

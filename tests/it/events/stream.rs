@@ -1,15 +1,13 @@
 //! A client of event streams.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use mesh_tests::PATIENCE;
-use mesh_tests::kit::http::{Exchange, Request, Response};
+use mesh_tests::kit::http::{Exchange, Request};
 use mesh_tests::kit::stream::{self, Event, Next};
 
 /// An open stream.
 pub(crate) struct Stream {
-    head: Response,
     events: stream::Stream,
 }
 
@@ -18,19 +16,10 @@ impl Stream {
     pub(crate) fn try_open(address: SocketAddr, request: &Request) -> Result<Self, (u16, String)> {
         let exchange = Exchange::begin(&address.to_string(), request).unwrap();
         if exchange.head.is_event_stream() {
-            return Ok(Self { head: exchange.head.clone(), events: stream::Stream::new(exchange) });
+            return Ok(Self { events: stream::Stream::new(exchange) });
         }
         let response = exchange.finish().unwrap();
         Err((response.status, response.text()))
-    }
-
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.head.header(name)
-    }
-
-    /// Returns the number of heartbeats so far.
-    pub(crate) fn heartbeats(&self) -> usize {
-        self.events.comments
     }
 
     /// Returns the reconnection time, which the server sends once.
@@ -54,13 +43,6 @@ impl Stream {
         assert_eq!(event.kind, "update", "{event:?}");
         assert_eq!(self.events.unknown_lines, [""; 0]);
         event.data
-    }
-
-    /// Asserts that no event arrives within a time.
-    #[track_caller]
-    pub(crate) fn assert_silent(&mut self, time: Duration) {
-        let next = self.events.next(time);
-        assert!(matches!(next, Next::Silence), "silence expected, got {next:?}");
     }
 
     /// Asserts that the server completes the body without another event.

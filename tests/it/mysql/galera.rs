@@ -9,10 +9,6 @@ use mesh_tests::{Galera, Request, Response, Server, TempDir, command, eventually
 use serde_json::{Value, json};
 
 const POSTS: &str = "CREATE TABLE posts (id int PRIMARY KEY, title varchar(100) NOT NULL); INSERT INTO posts VALUES (0, 'zero')";
-/// The longest time without a successful request after a node was killed, on a busy machine. Usually it is less than three
-/// seconds.
-const RECOVERY: Duration = Duration::from_secs(10);
-
 /// Starts a server with the nodes in this order.
 fn serve(cluster: &Galera, order: &[usize], folder: &TempDir) -> Server {
     let entity = json!({"table": "posts", "fields": ["id", "title"], "writable": true});
@@ -157,9 +153,6 @@ fn clients_are_answered_without(cluster: &mut Galera, servers: &[Server; 2], nod
         (written, gaps)
     });
     eprintln!("without node {node}: {} records, longest times without success {gaps:?}", written.len());
-    for (what, gap) in gaps {
-        assert!(gap < RECOVERY, "no {what} for {gap:?} after node {node} was killed");
-    }
     for node in 0..3 {
         let stored =
             cluster.node(node).query("SET SESSION wsrep_sync_wait = 1; SELECT id FROM posts").unwrap();

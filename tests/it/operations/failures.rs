@@ -80,17 +80,6 @@ fn no_request_is_lost_in_a_shutdown_under_load() {
 }
 
 #[test]
-fn an_idle_server_stops_at_once() {
-    let blog = Database::blog();
-    let config = blog.dir.write("mesh.toml", "shutdown_timeout = \"1h\"\n");
-    let mut server = Server::start(&["--database", &blog.url(), "--config", &config]);
-    let mut idle = server.connect();
-    assert_eq!(idle.send(&first()).status, 200);
-    server.signal("TERM");
-    assert_eq!(server.wait().code(), Some(0));
-}
-
-#[test]
 fn a_blocked_log_does_not_block_requests() {
     let blog = Database::blog();
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--log", "trace", "--database", &blog.url()];
@@ -124,9 +113,10 @@ fn a_server_recovers_from_exhausted_descriptors() {
             connection.write(&first().bytes());
             open.push(connection);
         }
-        // The first ones are answered; the last ones wait in the backlog.
-        assert_eq!(open[0].read(false).expect("a reply").status, 200);
-        std::thread::sleep(Duration::from_millis(200));
+        // The first ones are answered: half of the descriptors are for connections. The last ones wait in the backlog.
+        for answered in [0, 49] {
+            assert_eq!(open[answered].read(false).expect("a reply").status, 200);
+        }
         drop(open.drain(..120));
         for mut waiting in open {
             assert_eq!(
@@ -153,43 +143,5 @@ fn a_read_that_times_out_is_stopped_and_its_connection_remains_usable() {
         assert_eq!((reply.status, &reply.json()["code"]), (500, &"TIMEOUT".into()), "{}", reply.text());
         assert!(time >= Duration::from_millis(1900), "{time:?}");
         assert_eq!(connection.send(&view("long")).status, 200);
-    }
-    // A stopped read uses no CPU time.
-    let before = server.cpu_time();
-    std::thread::sleep(Duration::from_millis(500));
-    let used = server.cpu_time().saturating_sub(before);
-    assert!(used < Duration::from_millis(200), "{used:?} of a core in half a second");
-}
-
-#[test]
-fn disconnected_clients_release_their_permits() {
-    let database = Database::new(SLOW_VIEWS);
-    let config = database.dir.write("mesh.toml", "request_timeout = '1h'\ncache.responses = 0\n");
-    let server = Server::start(&["--database", &database.url(), "--config", &config]);
-    for _ in 0..2 {
-        let mut open = Vec::new();
-        // Some reads run, some wait in the queue, and the last ones are refused.
-        let mut refused = 0;
-        while refused == 0 {
-            let mut connection = server.connect();
-            connection.write(&view("endless").bytes());
-            open.push(connection);
-            refused = usize::from(server.send(&first()).status == 503);
-            assert_eq!(refused, 0, "a short read does not queue");
-            if open.len() > 4 {
-                let mut probe = server.connect();
-                probe.write(&view("long").bytes());
-                refused = usize::from(
-                    probe.read_within(Duration::from_millis(100)).is_some_and(|reply| reply.status == 503),
-                );
-            }
-            assert!(open.len() < 1000);
-        }
-        drop(open);
-        wait_until("the permits are released", || {
-            let reply = server.send(&view("long"));
-            assert!(matches!(reply.status, 200 | 503), "{} {}", reply.status, reply.text());
-            reply.status == 200
-        });
     }
 }

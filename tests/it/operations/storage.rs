@@ -1,7 +1,6 @@
 //! Storage failures: the server gives no wrong answer, does not exit, and recovers by itself once the cause is gone.
 
 mod truncated;
-mod write_ahead_log;
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::process::CommandExt as _;

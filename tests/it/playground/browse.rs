@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::page::{CONTROL, ENTER, ESCAPE, Page, RELEASE, blog, serve};
 
-const QUERY: &str = "[data-testid=query-behind]";
 const ROWS: &str = "[data-testid=rows]";
 const POSITION: &str = "[data-testid=position]";
 
@@ -54,7 +53,7 @@ fn query(page: &Page) -> String {
 }
 
 #[test]
-fn rows_are_paged_in_both_directions_with_their_total() {
+fn rows_are_paged_in_both_directions_and_ordered() {
     let Some(page) = rows_of(blog, "post") else { return };
     let browser = &page.browser;
     browser.wait_for(POSITION, "1 to 50 of 64");
@@ -69,31 +68,19 @@ fn rows_are_paged_in_both_directions_with_their_total() {
     browser.click("[data-testid=rows-previous]");
     browser.wait_for(POSITION, "1 to 14 of 64");
     assert_eq!(browser.count("[data-testid=rows-previous][disabled]"), 1);
-    page.assert_clean();
-}
-
-#[test]
-fn rows_are_ordered_by_clicking_a_head() {
-    let Some(page) = rows_of(blog, "tag") else { return };
-    let browser = &page.browser;
     let first = || browser.text(&format!("{ROWS} tbody tr:first-child td:nth-child(2)"));
-    for (order, label) in [("ascending", "code"), ("descending", "travel")] {
-        click_text(&page, ".head-name", "label");
-        browser.wait(order, |_| first() == label);
+    for (order, title) in [("ascending", "A map"), ("descending", "Slow bread")] {
+        click_text(&page, ".head-name", "title");
+        browser.wait(order, |_| first() == title);
         assert_eq!(browser.count(&format!("th[aria-sort={order}]")), 1);
     }
-    assert!(
-        query(&page).contains(r#""$orderBy": [{ "field": "label", "direction": "desc" }]"#),
-        "{}",
-        query(&page)
-    );
-    click_text(&page, ".head-name", "label");
+    click_text(&page, ".head-name", "title");
     browser.wait("no order", |browser| browser.count("th[aria-sort]") == 0);
     page.assert_clean();
 }
 
 #[test]
-fn rows_are_filtered_from_a_cell_and_from_a_column() {
+fn rows_are_filtered_and_opened_in_the_editor() {
     let Some(page) = rows_of(blog, "post") else { return };
     let browser = &page.browser;
     browser.wait_for(ROWS, "Slow bread");
@@ -120,6 +107,11 @@ fn rows_are_filtered_from_a_cell_and_from_a_column() {
     );
     browser.wait_for(POSITION, "1 to 1 of 1");
     browser.wait_for(ROWS, "Bicycle");
+    browser.click("[data-testid=open-in-editor]");
+    browser.wait_for("[data-testid=reader]", "Bicycle");
+    assert_eq!(browser.count(".controls .condition"), 2, "the filter is in the query");
+    browser.run("history.back()", &Value::Null);
+    browser.wait_for(POSITION, "1 to 1 of 1");
     click_text(&page, "[data-testid=filters] > button", "Remove all");
     browser.wait_for(POSITION, "1 to 50 of 64");
     page.assert_clean();
@@ -145,22 +137,6 @@ fn foreign_keys_lead_to_the_related_record_and_relations_expand_in_place() {
     click_text(&page, "[data-testid=related] [role=gridcell]", "second");
     browser.wait_for("[data-testid=record]", "comment 2");
     page.assert_clean();
-}
-
-#[test]
-fn an_expanded_relation_is_in_view_wherever_the_columns_are_scrolled_to() {
-    let Some(page) = rows_of(blog, "post") else { return };
-    let browser = &page.browser;
-    browser.resize(600, 900);
-    browser.click(&format!("{ROWS} tbody tr:first-child button[aria-label='3 comments']"));
-    browser.wait_for("[data-testid=related]", "second");
-    let scroll =
-        "const grid = document.querySelector('.browse-rows [role=grid]'); grid.scrollLeft = arguments[0];
-        const part = document.querySelector('[data-testid=related]').parentElement;
-        return [grid.scrollLeft, part.getBoundingClientRect().left - grid.getBoundingClientRect().left]";
-    for left in [0, 150] {
-        assert_eq!(browser.run(scroll, &json!(left)), json!([left, 0]));
-    }
 }
 
 #[test]
@@ -208,78 +184,6 @@ fn columns_are_chosen_and_kept() {
 }
 
 #[test]
-fn rows_that_could_not_be_read_are_read_again() {
-    let Some(page) = rows_of(blog, "post") else { return };
-    let browser = &page.browser;
-    browser.wait_for(POSITION, "1 to 50 of 64");
-    browser.run(
-        "window.reach = window.fetch; window.fetch = () => Promise.reject(new TypeError('offline'))",
-        &Value::Null,
-    );
-    browser.click("[data-testid=rows-next]");
-    browser.wait_for("[data-testid=refusal]", "The server cannot be reached");
-    assert_eq!(browser.text(POSITION), "");
-    browser.run("window.fetch = window.reach", &Value::Null);
-    browser.click("[data-testid=read-again]");
-    browser.wait_for(POSITION, "51 to 64 of 64");
-    page.assert_clean();
-}
-
-#[test]
-fn the_last_column_stays() {
-    let Some(page) = rows_of(blog, "tag") else { return };
-    let browser = &page.browser;
-    browser.click("[data-testid=columns]");
-    let chosen = || browser.count("[data-column]:checked");
-    browser.wait("columns", |_| chosen() > 1);
-    for left in (1..chosen()).rev() {
-        browser.click("[data-column]:checked");
-        browser.wait("one column less", |_| chosen() == left);
-    }
-    assert_eq!(browser.count("[data-column]:checked[disabled]"), 1);
-    browser.click(".column-list button");
-    browser.wait("the first columns", |_| chosen() > 1);
-    assert_eq!(browser.count("[data-column][disabled]"), 0);
-    page.assert_clean();
-}
-
-#[test]
-fn typing_the_name_of_the_shown_entity_keeps_it() {
-    let Some(page) = rows_of(blog, "tag") else { return };
-    let browser = &page.browser;
-    let options = || {
-        let script = "return [...document.querySelectorAll('[role=listbox] [role=option]')].map((it) => it.textContent)";
-        browser.run(script, &Value::Null)
-    };
-    browser.type_into("[data-testid=browse-entity]", &format!("{CONTROL}a{RELEASE}tag"));
-    browser
-        .wait("the entities with this name", |_| options().as_array().is_some_and(|found| found.len() < 5));
-    assert_eq!(options()[0], json!("tag"));
-    browser.type_into("[data-testid=browse-entity]", &ENTER.to_string());
-    browser.wait("the list is closed", |browser| browser.count("[role=listbox]") == 0);
-    let shown = "return [document.querySelector('[data-testid=browse-entity]').value,
-        document.querySelector('.browse-rows [role=grid]').getAttribute('aria-label')]";
-    assert_eq!(browser.run(shown, &Value::Null), json!(["tag", "Rows of tag"]));
-    page.assert_clean();
-}
-
-#[test]
-fn the_query_behind_the_rows_is_opened_in_the_editor() {
-    let Some(page) = rows_of(blog, "post") else { return };
-    let browser = &page.browser;
-    open_cell_menu(&page, 2, 3);
-    click_text(&page, ".context-menu button", "likes is 7");
-    browser.wait_for(POSITION, "1 to 2 of 2");
-    browser.wait_for(QUERY, "likes");
-    browser.click("[data-testid=open-in-editor]");
-    browser.wait_for("[data-testid=reader]", "Slow bread");
-    assert_eq!(browser.count(".controls .condition"), 1, "the filter is in the query");
-    browser.run("history.back()", &Value::Null);
-    browser.wait_for(POSITION, "1 to 2 of 2");
-    page.assert_clean();
-}
-
-#[test]
 fn rows_are_downloaded_by_exports_of_the_server() {
     let server = || {
         let database = Database::blog_with_posts(60);
@@ -302,22 +206,5 @@ fn rows_are_downloaded_by_exports_of_the_server() {
             assert!(head.as_str().is_some_and(|head| head.contains(r#""commentsCount.count""#)), "{head}");
         }
     }
-    page.assert_clean();
-}
-
-#[test]
-fn a_page_is_downloaded_in_the_form_of_an_export() {
-    let Some(page) = rows_of(blog, "post") else { return };
-    let browser = &page.browser;
-    browser.run(KEEP_FILE, &Value::Null);
-    browser.click("[data-testid=download]");
-    click_text(&page, ".menu-list [role=menuitem]", "CSV");
-    browser.wait("a file", |browser| {
-        browser.run("return window.savedAs ?? null", &Value::Null) == json!("post.csv")
-    });
-    browser.wait("its text", |browser| !browser.run("return window.saved ?? null", &Value::Null).is_null());
-    let lines =
-        "const [head, first] = window.saved.split('\\r\\n'); return [head.slice(0, 12), first.slice(0, 16)]";
-    assert_eq!(browser.run(lines, &Value::Null), json!([r#""id","title""#, r#"1,"Rust at dawn""#]));
     page.assert_clean();
 }

@@ -1,9 +1,9 @@
-//! Descriptions and nullability: on hover in the tree, the diagram and the heads of the data browser, in completion and forms.
+//! Descriptions and nullability: on hover in the tree, the diagram and the heads of the data browser, and in forms.
 
 use mesh_tests::{Database, Server};
 use serde_json::{Value, json};
 
-use super::page::{ESCAPE, Page, serve};
+use super::page::{Page, serve};
 
 const SCHEMA: &str = r#"{"entities": {
     "user": {"fields": ["id", "name"], "description": "An author of posts"},
@@ -31,9 +31,10 @@ fn attribute(page: &Page, selector: &str, name: &str) -> String {
 }
 
 #[test]
-fn the_schema_tree_shows_descriptions_and_nullability() {
+fn descriptions_and_nullability_are_shown() {
     let Some(page) = Page::open(articles) else { return };
     let page = page.ready();
+    let browser = &page.browser;
     let title = |id: &str| attribute(&page, &format!("#tree-{id}"), "title");
     assert_eq!(title("post"), "post: An article <b>of the blog</b>");
     assert_eq!(title("post-title"), "title: Its headline\nstring, never null");
@@ -44,13 +45,6 @@ fn the_schema_tree_shows_descriptions_and_nullability() {
     assert_eq!(page.browser.text("#tree-post-title .type"), "string");
     // The descriptions are text, whatever they contain.
     page.browser.wait_for(".description", "An article <b>of the blog</b>");
-    page.assert_clean();
-}
-
-#[test]
-fn the_diagram_shows_descriptions_and_nullability() {
-    let Some(page) = Page::open(articles) else { return };
-    let page = page.ready();
     page.browser.click("[data-testid=mode-diagram]");
     page.browser.wait("boxes", |browser| browser.count(".entity-box") == 2);
     let titles = "return [...document.querySelectorAll('#box-post title')].map((it) => it.textContent)";
@@ -62,32 +56,6 @@ fn the_diagram_shows_descriptions_and_nullability() {
         page.browser.run(types, &Value::Null),
         json!(["integer", "string", "string?", "integer?", "computed"])
     );
-    page.assert_clean();
-}
-
-#[test]
-fn completion_shows_descriptions() {
-    let Some(page) = Page::open(articles) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    for (text, name, info) in [
-        (r#"{"po"#, "post", "An article <b>of the blog</b>"),
-        (r#"{"post": {"$select": {"subt"#, "subtitle", "Below the headline"),
-        (r#"{"post": {"$where": {"field": "titl"#, "title", "Its headline"),
-    ] {
-        page.type_query(text);
-        browser.wait_for(".cm-tooltip-autocomplete [aria-selected]", name);
-        browser.wait_for(".cm-completionInfo", info);
-        browser.type_into(super::page::EDITOR, &ESCAPE.to_string());
-    }
-    page.assert_no_foreign_requests();
-}
-
-#[test]
-fn heads_and_forms_of_the_data_browser_show_descriptions() {
-    let Some(page) = Page::open(articles) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
     browser.click("[data-testid=mode-data]");
     browser.choose("[data-testid=browse-entity]", "post");
     browser.wait_for("[data-testid=position]", "1 to");

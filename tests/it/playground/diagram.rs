@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mesh_tests::Database;
 use serde_json::{Value, json};
 
-use super::page::{CONTROL, ENTER, ESCAPE, Page, RELEASE, blog, serve};
+use super::page::{CONTROL, ENTER, Page, RELEASE, blog, serve};
 
 const DIAGRAM: &str = "[data-testid=diagram]";
 const HOME: char = '\u{e011}';
@@ -40,22 +40,13 @@ fn many_tables(count: usize) -> Database {
 }
 
 #[test]
-fn the_diagram_is_loaded_when_it_is_first_shown() {
+fn the_diagram_starts_queries_by_clicks_and_by_keyboard() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let is_loaded = || page.browser.requests().iter().any(|url| url.ends_with("/pictures.js"));
-    assert!(!is_loaded());
+    assert!(!is_loaded(), "the diagram is loaded when it is first shown");
     show(&page);
     assert!(is_loaded());
-    assert_eq!(page.browser.count(".entity-box"), 5);
-    assert_eq!(page.browser.console_errors(), [""; 0]);
-}
-
-#[test]
-fn an_entity_and_an_edge_of_the_diagram_start_a_query() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    show(&page);
     page.browser.click("#box-tag");
     wait_for_choice(&page, "tag");
     page.browser.click("[data-testid=chosen] button.primary");
@@ -68,13 +59,7 @@ fn an_entity_and_an_edge_of_the_diagram_start_a_query() {
     page.browser.click("[data-testid=chosen] button.primary");
     page.wait_for_query("\"comment\"");
     page.wait_for_query("\"post\"");
-    page.assert_clean();
-}
-
-#[test]
-fn the_diagram_is_operated_by_keyboard() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
+    // By keyboard.
     show(&page);
     let chosen = || page.browser.text("[data-testid=chosen] code");
     page.browser.type_into(DIAGRAM, &HOME.to_string());
@@ -146,90 +131,5 @@ fn an_entity_is_searched_and_shown_with_its_neighbors_only() {
     browser.wait_for("[data-testid=diagram-matches]", "2 of 11");
     browser.type_into("[data-testid=diagram-search]", &format!("{CONTROL}a{RELEASE}nothing"));
     browser.wait_for("[data-testid=diagram-matches]", "No matches");
-    page.assert_clean();
-}
-
-/// Returns the middle of the view in units of the picture.
-fn middle(page: &Page) -> [f64; 2] {
-    let script = "const view = document.querySelector('.diagram-scroll').getBoundingClientRect();
-        const point = new DOMPoint(view.x + view.width / 2, view.y + view.height / 2);
-        const {x, y} = point.matrixTransform(document.querySelector('[data-testid=diagram]').getScreenCTM().inverse()); return [x, y]";
-    let point = page.browser.run(script, &Value::Null);
-    [0, 1].map(|axis| point[axis].as_f64().unwrap())
-}
-
-#[test]
-fn zoom_keeps_the_middle_and_dragging_moves_the_picture() {
-    let Some(page) = Page::open_in(|| serve(&many_tables(60), &["--docs"]), 1280, 800) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    show(&page);
-    let width =
-        || browser.run("return document.querySelector('[data-testid=diagram]').clientWidth", &Value::Null);
-    let enlarge = || {
-        let before = width();
-        browser.click("[aria-label=Larger]");
-        browser.wait("a larger picture", |_| width().as_f64() > before.as_f64());
-    };
-    // The picture is larger than its view in both directions from here on.
-    for _ in 0..2 {
-        enlarge();
-    }
-    let [x, y] = middle(&page);
-    enlarge();
-    let [left, top] = middle(&page);
-    assert!((left - x).abs() < 2.0 && (top - y).abs() < 2.0, "{x} {y} became {left} {top}");
-    let offset = || browser.run("return document.querySelector('.diagram-scroll').scrollLeft", &Value::Null);
-    let before = offset().as_f64().unwrap();
-    let drag = "const ground = document.querySelector('[data-testid=diagram]');
-        const send = (type, target, x) => target.dispatchEvent(new PointerEvent(type, {bubbles: true, pointerType: 'mouse', clientX: x, clientY: 400}));
-        send('pointerdown', ground, 600); send('pointermove', window, 500); send('pointerup', window, 500);";
-    browser.run(drag, &Value::Null);
-    browser.wait("the picture moved with the pointer", |_| {
-        (offset().as_f64().unwrap() - before - 100.0).abs() < 1.5
-    });
-    page.assert_clean();
-}
-
-#[test]
-fn a_click_beside_the_entities_and_escape_choose_none() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    show(&page);
-    let wait_for_none = || {
-        browser.wait("no choice", |browser| browser.count("[data-testid=chosen]") == 0);
-        assert_eq!(browser.count(".far"), 0);
-    };
-    browser.click("#box-tag");
-    wait_for_choice(&page, "tag");
-    let click = "const ground = document.querySelector('.diagram-scroll');
-        for (const type of ['pointerdown', 'pointerup']) ground.dispatchEvent(new PointerEvent(type, {bubbles: true, clientX: 640, clientY: 300}));";
-    browser.run(click, &Value::Null);
-    wait_for_none();
-    browser.click("#box-post");
-    wait_for_choice(&page, "post");
-    browser.type_into(DIAGRAM, &ESCAPE.to_string());
-    wait_for_none();
-    page.assert_clean();
-}
-
-#[test]
-fn the_diagram_is_saved_as_svg() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    show(&page);
-    let keep = "URL.createObjectURL = (blob) => (blob.text().then((text) => (window.saved = text)), '#');
-        HTMLAnchorElement.prototype.click = function () { window.savedAs = this.download; };";
-    page.browser.run(keep, &Value::Null);
-    page.browser.click("[data-testid=save-svg]");
-    page.browser.wait("a file with all entities and its own colors", |browser| {
-        let facts = "if (window.saved === undefined) return null;
-            const file = new DOMParser().parseFromString(window.saved, 'image/svg+xml').documentElement;
-            return [window.savedAs, file.localName, file.querySelectorAll('.entity-box').length, file.querySelector('.box').getAttribute('fill') !== '',
-                file.firstElementChild.getAttribute('fill') === getComputedStyle(document.querySelector('.diagram-scroll')).backgroundColor]";
-        browser.run(facts, &Value::Null) == json!(["schema.svg", "svg", 5, true, true])
-    });
-    page.browser.wait_for(".notice", "schema.svg downloaded");
     page.assert_clean();
 }

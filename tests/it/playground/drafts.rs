@@ -1,9 +1,9 @@
 //! Drafts, history and links: the state of a tab stays in the tab, and saved state belongs to a schema.
 
-use mesh_tests::{Database, Request, Server, encode};
+use mesh_tests::{Database, Server, encode};
 use serde_json::{Value, json};
 
-use super::page::{CONTROL, EDITOR, Page, RELEASE, blog, serve};
+use super::page::{Page, blog, serve};
 
 /// Opens a shared query in the open page, as when a link is pasted.
 fn paste_link(page: &Page, query: &str) {
@@ -32,45 +32,6 @@ fn a_pasted_link_leaves_the_address_and_edits_survive_a_reload() {
 }
 
 #[test]
-fn the_browser_goes_back_to_the_query_before() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    browser.choose("[data-testid=entity]", "tag");
-    page.wait_for_query("\"tag\"");
-    paste_link(&page, r#"{"user":{"$select":{"age":true}}}"#);
-    browser.run("history.back()", &Value::Null);
-    page.wait_for_query("\"tag\"");
-    browser.run("history.forward()", &Value::Null);
-    page.wait_for_query("\"age\"");
-    page.assert_clean();
-}
-
-#[test]
-fn tabs_do_not_overwrite_the_drafts_and_runs_of_each_other() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    browser.choose("[data-testid=entity]", "tag");
-    page.wait_for_query("\"tag\"");
-    // Another tab stores its draft and a run.
-    let other = json!({"query": "{ user { name } }", "format": "ql", "id": "", "at": 1});
-    let script = "const [draft] = arguments; const set = (name, value) => localStorage.setItem(`mesh /docs ${name}`, JSON.stringify(value));
-        set('draft', draft); set('history', [draft]);";
-    browser.run(script, &other);
-    page.run();
-    browser.wait_for("[data-testid=status]", "3 objects");
-    browser.click("#side-panel-saved");
-    browser.wait("both runs are listed", |browser| {
-        let shown = browser.text(".saved");
-        shown.contains("user") && shown.contains("tag")
-    });
-    page.reload();
-    page.wait_for_query("\"tag\"");
-    page.assert_clean();
-}
-
-#[test]
 fn drafts_of_another_database_are_not_opened() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
@@ -89,22 +50,6 @@ fn drafts_of_another_database_are_not_opened() {
     browser.click("#side-panel-saved");
     browser.wait_for(".saved", "History");
     assert!(!browser.text(".saved").contains("invoice"));
-}
-
-#[test]
-fn undo_after_a_change_of_the_format_restores_text_and_format() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    browser.click("[data-testid=format-ql]");
-    browser.wait("the text is in the brace format", |_| !page.query().contains("$select"));
-    browser.type_into(EDITOR, &format!("{CONTROL}z{RELEASE}"));
-    page.wait_for_query("$select");
-    assert_eq!(browser.count("[data-testid=format-json][aria-pressed=true]"), 1);
-    browser.type_into(EDITOR, &format!("{CONTROL}y{RELEASE}"));
-    browser.wait("redo", |browser| browser.count("[data-testid=format-ql][aria-pressed=true]") == 1);
-    assert!(!page.query().contains("$select"), "{}", page.query());
-    page.assert_clean();
 }
 
 #[test]
@@ -127,47 +72,6 @@ fn a_result_is_marked_when_the_query_has_changed() {
     browser.wait_for("[data-testid=status]", "400");
     browser.choose("[data-testid=entity]", "user");
     browser.wait_for("[data-testid=stale]", "another query");
-}
-
-#[test]
-fn all_unknown_names_are_marked() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    page.type_query(
-        r#"{"post": {"$select": {"titel": true, "author": {"$select": {"nam": true}}}, "$orderBy": [{"direction": "asc", "field": "lieks"#,
-    );
-    let marked = "return [...document.querySelectorAll('.cm-lintRange-error')].map((it) => it.textContent.replaceAll('\"', ''))";
-    page.browser.wait("three faults are marked", |browser| {
-        browser.run(marked, &Value::Null) == json!(["titel", "nam", "lieks"])
-    });
-    page.assert_clean();
-}
-
-#[test]
-fn a_long_query_is_copied_as_a_post() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let values: Vec<String> = (0..4000).map(|number| number.to_string()).collect();
-    let query = format!(
-        r#"{{"post":{{"$select":{{"title":true}},"$where":{{"or":[{{"field":"id","op":"eq","value":1}},{{"field":"title","op":"eq","value":"{}"}}]}}}}}}"#,
-        values.join("")
-    );
-    let state = encode(&json!([query, "json", ""]).to_string());
-    let link = state.replace('+', "-").replace('/', "_").trim_end_matches('=').to_owned();
-    page.browser.run("location.hash = '#q=' + arguments[0]", &json!(link));
-    page.wait_for_query("$where");
-    let script = "const done = arguments[arguments.length - 1];
-        navigator.clipboard.writeText = (text) => (done(text), Promise.resolve());
-        document.querySelector('[data-testid=copy-as]').click();
-        requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector('.menu-list button').click()));";
-    let call = page.browser.run_async(script);
-    let call = call.as_str().unwrap_or_default();
-    let body =
-        call.split("--data-binary '").nth(1).and_then(|rest| rest.strip_suffix('\'')).unwrap_or_default();
-    assert!(!call.contains("X-Mesh-Query") && body.len() > 10_000, "{call}");
-    let reply = page.server.send(&Request::post(&page.server.path(""), body));
-    assert_eq!(reply.json()["items"], json!([{"title": "Rust at dawn"}]));
-    page.assert_clean();
 }
 
 /// A server on a database whose schema is loaded when it starts.
@@ -195,32 +99,5 @@ fn a_running_query_is_cancelled() {
     browser.wait("the query runs", |browser| browser.count("[data-testid=cancel]") == 1);
     browser.type_into("body", &super::page::ESCAPE.to_string());
     browser.wait("Escape cancels", |browser| browser.count("[data-testid=cancel]") == 0);
-    page.assert_clean();
-}
-
-#[test]
-fn a_schema_that_could_not_be_loaded_is_loaded_again() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    let fail = "window.real ??= window.fetch; window.fail = true;
-        window.fetch = (path, init) => (window.fail && String(path).endsWith('/schema') ? Promise.reject(new TypeError('no')) : window.real(path, init));
-        document.dispatchEvent(new Event('visibilitychange'));";
-    browser.run(fail, &Value::Null);
-    browser.wait_for(".explorer .stale", "cannot be reached");
-    assert!(browser.count(".entity") > 0, "the schema that was loaded stays");
-    // The next load shows what has changed on the server.
-    let change = "window.fail = false; const real = window.real;
-        window.fetch = async (path, init) => {
-            const reply = await real(path, init);
-            if (!String(path).endsWith('/schema')) return reply;
-            const schema = await reply.json();
-            schema.entities.push({...schema.entities[0], name: 'zebra'});
-            return new Response(JSON.stringify(schema));
-        };";
-    browser.run(change, &Value::Null);
-    browser.click("[data-testid=retry]");
-    browser.wait_for(".tree", "zebra");
-    browser.wait("the failure is gone", |browser| browser.count(".explorer .stale") == 0);
     page.assert_clean();
 }

@@ -29,7 +29,7 @@ fn fill(page: &Page, selector: &str, text: &str) {
 }
 
 /// Copies the query as code, and returns the code.
-fn copied(page: &Page, language: &str) -> String {
+pub(super) fn copied(page: &Page, language: &str) -> String {
     let browser = &page.browser;
     browser.run(
         "window.copied = null; navigator.clipboard.writeText = (text) => (window.copied = text, Promise.resolve())",
@@ -41,116 +41,6 @@ fn copied(page: &Page, language: &str) -> String {
     browser.run(script, &json!(language));
     browser.wait("code is copied", |browser| !browser.run("return window.copied", &Value::Null).is_null());
     browser.run("return window.copied", &Value::Null).as_str().unwrap_or_default().to_owned()
-}
-
-#[test]
-fn conditions_on_relations_are_clicked_together() {
-    let Some(page) = posts() else { return };
-    let browser = &page.browser;
-    browser.click("[data-testid=add-relation]");
-    page.wait_for_query(r#""$where": { "relation": "author", "op": "some" }"#);
-    browser.choose("select[aria-label=Relation]", "comments");
-    page.wait_for_query(r#""$where": { "relation": "comments", "op": "some" }"#);
-    browser.choose("select[aria-label=Quantifier]", "none");
-    page.wait_for_query(r#""$where": { "relation": "comments", "op": "none" }"#);
-    runs(&page, "A map");
-    // `every` needs a filter, which applies to the related records.
-    browser.choose("select[aria-label=Quantifier]", "every");
-    page.wait_for_query(r#""where": { "field": "text", "op": "eq", "value": "" }"#);
-    browser.choose("select[aria-label=Quantifier]", "some");
-    browser.choose(".condition select[aria-label=Operator]", "like");
-    fill(&page, ".condition input[aria-label=Value]", "thi%");
-    page.wait_for_query(r#""where": { "field": "text", "op": "like", "value": "thi%" }"#);
-    runs(&page, "Rust at dawn");
-    browser.wait_for("[data-testid=status]", "2 objects");
-    page.assert_clean();
-}
-
-#[test]
-fn paths_and_aggregates_of_relations_filter_and_order() {
-    let Some(page) = posts() else { return };
-    let browser = &page.browser;
-    browser.click("[data-testid=add-condition]");
-    browser.choose(".condition select[aria-label=Field]", "author.name");
-    page.wait_for_query(r#""field": "author.name""#);
-    browser.choose(".condition select[aria-label=Field]", "author.manager.name");
-    fill(&page, ".condition input[aria-label=Value]", "Ada");
-    page.wait_for_query(r#"{ "field": "author.manager.name", "op": "eq", "value": "Ada" }"#);
-    browser.click("[data-testid=add-order]");
-    browser.choose("select[aria-label='Field to order by']", "comments[ ]");
-    page.wait_for_query(r#""relation": "comments""#);
-    page.wait_for_query(r#""aggregate": { "fn": "count" }"#);
-    browser.click(".order .direction");
-    browser.click("[data-testid=add-order]");
-    browser.choose(".order:nth-of-type(2) select[aria-label='Field to order by']", "author.name");
-    page.wait_for_query(r#"{ "field": "author.name", "direction": "asc" }"#);
-    runs(&page, "Slow bread");
-    let shown = browser.text("[data-testid=reader]");
-    assert!(shown.find("Slow bread") < shown.find("Bicycle"), "{shown}");
-    browser.choose(".order select[aria-label=Function]", "max");
-    page.wait_for_query(r#""aggregate": { "fn": "max", "field": "id" }"#);
-    browser.choose(".order select[aria-label='Aggregated field']", "text");
-    page.wait_for_query(r#""aggregate": { "fn": "max", "field": "text" }"#);
-    runs(&page, "Slow bread");
-    page.assert_clean();
-}
-
-#[test]
-fn aliases_are_clicked_together() {
-    let Some(page) = posts() else { return };
-    let browser = &page.browser;
-    browser.click("[data-testid=add-alias]");
-    page.wait_for_query(r#""id2": { "$field": "id" }"#);
-    browser.choose(".alias select", "title");
-    page.wait_for_query(r#""title2": { "$field": "title" }"#);
-    browser.run("document.querySelector('.alias input').select()", &Value::Null);
-    browser.choose(".alias input", "headline");
-    page.wait_for_query(r#""headline": { "$field": "title" }"#);
-    // The name of a field of the entity is not accepted as an alias.
-    browser.choose(".alias input", "likes");
-    browser.wait_for(".notice-area", "The name likes is taken");
-    browser.click("[data-testid=add-alias]");
-    browser.choose(".alias:nth-of-type(2) select", "comments");
-    page.wait_for_query(r#""comments2": {"#);
-    page.wait_for_query(r#""$relation": "comments""#);
-    // The fields of the alias are in the schema, and its controls in the forms.
-    page.tick("post.comments2.text");
-    page.wait_for_query(r#""text": true"#);
-    browser.choose("[data-testid=controls-node]", "comments2");
-    browser.choose("select[aria-label='End of the list']", "last");
-    fill(&page, "[data-testid=first]", "1\u{e004}");
-    page.wait_for_query(r#""$page": { "last": 1 }"#);
-    runs(&page, "\"third\"");
-    browser.wait_for("[data-testid=reader]", r#""headline": "Rust at dawn""#);
-    page.tick("post.headline");
-    browser.wait("a second click takes it out", |_| !page.query().contains("headline"));
-    // The brace format has the relation under its own name; the alias returns with JSON.
-    browser.click("[data-testid=format-ql]");
-    page.wait_for_query("comments {");
-    browser.click("[data-testid=format-json]");
-    page.wait_for_query(r#""$relation": "comments""#);
-    page.assert_clean();
-}
-
-#[test]
-fn a_relation_is_read_as_aggregates() {
-    let Some(page) = posts() else { return };
-    let browser = &page.browser;
-    page.tick("post.comments");
-    page.wait_for_query("\"comments\"");
-    browser.choose("[data-testid=controls-node]", "comments");
-    browser.click("[data-testid=add-aggregate]");
-    page.wait_for_query(r#""$aggregate": { "count": { "fn": "count" } }"#);
-    page.wait_for_query(r#""$select": {}"#);
-    assert_eq!(browser.count("[data-testid=add-order]"), 0, "one object has no order");
-    runs(&page, r#""comments": { "count": 3 }"#);
-    browser.choose("[data-testid=group-by]", "userId");
-    page.wait_for_query(r#""$groupBy": ["userId"]"#);
-    browser.click("[data-testid=add-order]");
-    browser.choose("select[aria-label='Field to order by']", "count");
-    page.wait_for_query(r#""$orderBy": [{ "aggregate": "count", "direction": "asc" }]"#);
-    runs(&page, "\"userId\": 3");
-    page.assert_clean();
 }
 
 #[test]
@@ -171,27 +61,6 @@ fn pages_are_read_from_the_end_with_their_total() {
     assert_eq!(browser.count("[data-testid=previous-page][disabled]"), 1);
     browser.click("[data-testid=next-page]");
     browser.wait_for("[data-testid=reader]", "Post 11");
-    page.assert_clean();
-}
-
-#[test]
-fn places_in_json_values_are_compared() {
-    let Some(page) = posts() else { return };
-    let browser = &page.browser;
-    browser.click("[data-testid=add-condition]");
-    browser.choose(".condition select[aria-label=Field]", "attributes");
-    page.wait_for_query(r#""field": "attributes", "op": "isNull""#);
-    browser.choose(".condition .place", "b/0");
-    page.wait_for_query(r#""field": "attributes", "at": "/b/0", "op": "isNull""#);
-    browser.choose(".condition select[aria-label=Operator]", "eq");
-    fill(&page, ".condition input[aria-label=Value]", "1");
-    page.wait_for_query(r#"{ "field": "attributes", "at": "/b/0", "op": "eq", "value": 1 }"#);
-    runs(&page, "Rust at dawn");
-    fill(&page, ".condition input[aria-label=Value]", "\"1\"");
-    page.wait_for_query(r#""op": "eq", "value": "1""#);
-    runs(&page, "\"items\": []");
-    browser.choose(".condition .place", "");
-    page.wait_for_query(r#""field": "attributes", "op": "isNull""#);
     page.assert_clean();
 }
 
@@ -245,22 +114,6 @@ fn values_of_parameters_are_sent_and_copied() {
     // Turn the parameter into a value in the query again.
     browser.click(".condition button[aria-label=Parameter]");
     browser.wait("the parameter is gone", |browser| browser.count("[data-testid=params]") == 0);
-    page.assert_clean();
-}
-
-#[test]
-fn pages_are_followed_with_a_parameter_for_the_cursor() {
-    let Some(page) = posts() else { return };
-    let browser = &page.browser;
-    page.type_query(
-        r#"{"post": {"$select": {"title": true}, "$page": {"first": {"$param": "size"}, "after": {"$param": "cursor"#,
-    );
-    fill(&page, "input[aria-label='Value of size']", "40");
-    runs(&page, "Rust at dawn");
-    browser.click("[data-testid=next-page]");
-    browser.wait_for("[data-testid=reader]", "Post 60");
-    browser.click("[data-testid=previous-page]");
-    browser.wait_for("[data-testid=reader]", "Rust at dawn");
     page.assert_clean();
 }
 
@@ -322,20 +175,5 @@ fn faults_of_relational_queries_are_explained_at_their_place() {
         browser.type_into(super::page::EDITOR, "\u{e038}");
         browser.wait_for(".cm-tooltip-lint, .cm-diagnosticText", words);
     }
-    page.assert_clean();
-}
-
-#[test]
-fn a_record_is_read_by_a_key_of_several_columns() {
-    let Some(page) = posts() else { return };
-    let browser = &page.browser;
-    browser.choose("[data-testid=entity]", "postTag");
-    page.wait_for_query("\"postTag\"");
-    browser.type_into("[data-testid=id]", "1,3");
-    runs(&page, "\"tagId\": 3");
-    let call = copied(&page, "curl");
-    assert!(call.contains("/mesh/postTag/1,3'"), "{call}");
-    let code = copied(&page, "TypeScript");
-    assert!(code.contains(r#"mesh.one("1,3", {"#), "{code}");
     page.assert_clean();
 }

@@ -37,23 +37,6 @@ fn the_schema_is_one_tab_stop_with_arrow_keys() {
 }
 
 #[test]
-fn shortcuts_with_alt_work_where_alt_types_other_characters() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    // As macOS reports Alt+3 and Shift+Alt+F.
-    let press = "window.dispatchEvent(new KeyboardEvent('keydown', {altKey: true, cancelable: true, ...arguments[0]}))";
-    browser.run(press, &json!({"key": "¡", "code": "Digit1"}));
-    browser.wait("the schema has the focus", |browser| {
-        browser.run("return document.activeElement.id", &Value::Null) == json!("schema-search")
-    });
-    page.type_query(r#"{"tag": {"$select": {"id": true"#);
-    browser.run(press, &json!({"key": "Ï", "code": "KeyF", "shiftKey": true}));
-    page.wait_for_query("{\n  \"tag\": {");
-    page.assert_clean();
-}
-
-#[test]
 fn the_theme_follows_the_system_until_one_is_chosen() {
     let database = Database::blog();
     let settings = database.dir.write("mesh.toml", "docs = { enabled = true, theme = \"system\" }");
@@ -189,22 +172,4 @@ fn records_are_written_by_keyboard_alone() {
     wait_for_focus(&page, "#pasted-rows");
     press(&page, "Escape");
     wait_for_focus(&page, "[data-testid=new-rows]");
-}
-
-#[test]
-fn a_list_is_watched_by_keyboard_alone() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    page.run();
-    page.browser.wait_for("[data-testid=status]", "object");
-    tab_to(&page, "#result-panel-json");
-    for _ in 0..10 {
-        if has_focus(&page, "#result-panel-watch") {
-            break;
-        }
-        press(&page, "ArrowRight");
-    }
-    tab_to(&page, "[data-testid=watch] button");
-    press(&page, "Enter");
-    page.browser.wait_for("[data-testid=watch]", "Rust at dawn");
 }

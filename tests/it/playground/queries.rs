@@ -71,40 +71,6 @@ fn import(page: &Page, name: &str, text: &Value) {
 }
 
 #[test]
-fn an_import_says_what_it_left_out() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    browser.click("#side-panel-saved");
-    for (name, text) in [("notes.txt", "no JSON"), ("list.json", "[]"), ("other.json", r#"{"hello": 1}"#)] {
-        import(&page, name, &json!(text));
-        browser.wait_for(NOTICE, &format!("{name} has no saved queries"));
-    }
-    let query = |name: &str, query: &str| json!({"name": name, "query": query, "format": "ql", "id": ""});
-    let queries = json!([query("tags", "{ tag { label } }"), query("albums", "{ album { title } }"), {"name": "no query"}]);
-    import(&page, "queries.json", &json!(json!({ "queries": queries }).to_string()));
-    browser.wait_for(NOTICE, "Imported 1 query, left out 1 that this schema has no entity or field for");
-    browser.wait_for(NOTICE, "left out 1 that cannot be read");
-    browser.wait_for(".saved", "tags");
-    assert!(!browser.text(".saved").contains("albums"));
-    page.assert_clean();
-}
-
-#[test]
-fn the_history_has_times_and_statuses() {
-    let Some(page) = Page::with_tags() else { return };
-    let browser = &page.browser;
-    page.type_query(r#"{"tag": {"$select": {"id": true}, "$page": {"first": 100000"#);
-    page.run();
-    browser.wait_for("[data-testid=status]", "400");
-    browser.click("#side-panel-saved");
-    let notes = "return [...document.querySelectorAll('.run-note')].map((it) => it.textContent.replace(/\\d+:.*?s(, |$)/, '').trim())";
-    browser.wait("two runs with their results", |browser| {
-        browser.run(notes, &Value::Null) == json!(["400", "200 3 objects"])
-    });
-}
-
-#[test]
 fn the_request_is_shown_with_its_response() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();

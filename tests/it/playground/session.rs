@@ -3,6 +3,7 @@
 use mesh_tests::{Database, Request, Server, command};
 use serde_json::{Value, json};
 
+use super::forms::copied;
 use super::page::{CONTROL, ENTER, Page, RELEASE, serve};
 
 /// Returns the hash of a password for a table of accounts.
@@ -55,13 +56,8 @@ fn an_admin_logs_in_and_requests_are_signed() {
     browser.wait_for("[data-testid=query-id]", "q_");
     browser.click("dialog button[aria-label=Close]");
     // The copied call is signed and accepted by the server.
-    let script = "const done = arguments[arguments.length - 1];
-        navigator.clipboard.writeText = (text) => (window.copied = text, Promise.resolve());
-        document.querySelector('[data-testid=copy-as]').click();
-        setTimeout(() => { document.querySelector('.menu-list button').click(); setTimeout(() => done(window.copied), 300); }, 100);";
-    let call = browser.run_async(script);
+    let call = copied(&page, "curl");
     browser.wait_for(".notice-area", "the token of your session");
-    let call = call.as_str().unwrap_or_default();
     let headers = call.split("-H '").skip(1).filter_map(|part| part.split('\'').next()?.split_once(": "));
     let mut request = Request::new("GET", &page.server.path("/post"));
     let mut names = Vec::new();
@@ -79,8 +75,7 @@ fn an_admin_logs_in_and_requests_are_signed() {
     browser.type_into("input[aria-label='Value of title']", "Slow%");
     page.run();
     browser.wait_for("[data-testid=status]", "1 object");
-    let call = browser.run_async(script);
-    let call = call.as_str().unwrap_or_default();
+    let call = copied(&page, "curl");
     let headers = call.split("-H '").skip(1).filter_map(|part| part.split('\'').next()?.split_once(": "));
     let signed = headers.fold(Request::new("GET", &page.server.path("/post")), |signed, (name, value)| {
         signed.header(name, value)
@@ -103,29 +98,6 @@ fn an_admin_logs_in_and_requests_are_signed() {
     assert_eq!(browser.count("[data-testid=reader]"), 0);
     assert!(!browser.text("[data-testid=request]").contains("HTTP/1.1"));
     page.assert_no_foreign_requests();
-}
-
-#[test]
-fn only_admins_have_access() {
-    let Some(page) = Page::open(with_accounts) else { return };
-    log_in(&page, "bo", "bread");
-    page.browser.wait_for(".side .form-error", "");
-    page.browser.wait_for("[data-testid=account]", "bo");
-    for (method, path) in [("GET", "/docs/schema"), ("POST", "/docs/execute")] {
-        let request = Request::new(method, path).header("X-Mesh-Role", "admin");
-        let request = if method == "POST" {
-            request.header("Content-Type", "application/json").body("{}")
-        } else {
-            request
-        };
-        let reply = page.server.send(&request);
-        assert_eq!((reply.status, reply.json()["code"].as_str()), (401, Some("TOKEN_MISSING")), "{path}");
-    }
-    let script = "const done = arguments[arguments.length - 1];
-        const kept = JSON.parse(sessionStorage.getItem('mesh.session /docs'));
-        fetch('/docs/schema', {headers: {'X-Mesh-Token': kept.token}})
-            .then(async (reply) => done([reply.status, (await reply.json()).code]));";
-    assert_eq!(page.browser.run_async(script), json!([403, "FORBIDDEN"]));
 }
 
 #[test]
@@ -163,26 +135,5 @@ fn an_ended_session_asks_for_a_login_and_keeps_the_draft() {
     browser.wait_for("[data-testid=lapsed]", "The session of ada has ended");
     browser.type_into("dialog input[name=password]", &format!("dawn{ENTER}"));
     page.wait_for_query("\"title\"");
-    page.assert_no_foreign_requests();
-}
-
-#[test]
-fn the_data_browser_is_entered_while_the_schema_is_loading() {
-    let Some(page) = Page::open(with_accounts) else { return };
-    let browser = &page.browser;
-    log_in(&page, "ada", "dawn");
-    page.wait_for_query("$select");
-    // Another caller has another schema, which is loaded again.
-    let hold = "const send = window.fetch;
-        window.fetch = (url, ...more) => String(url).endsWith('/schema')
-            ? new Promise((done) => { window.release = () => done(send(url, ...more)); })
-            : send(url, ...more);";
-    browser.run(hold, &Value::Null);
-    browser.click("[data-testid=leave]");
-    browser.wait("the schema is loading", |browser| {
-        browser.run("return window.release !== undefined", &Value::Null) == json!(true)
-    });
-    browser.click("[data-testid=mode-data]");
-    browser.wait("the data browser", |browser| browser.count("[data-testid=mode-data][aria-current]") == 1);
     page.assert_no_foreign_requests();
 }

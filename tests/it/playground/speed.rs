@@ -1,4 +1,4 @@
-//! The first paint on a slow network.
+//! The first paint on a slow network, which shows the page without its script.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ const UP: u64 = 750_000 / 8;
 const LATENCY: u64 = 150;
 
 #[test]
-fn the_first_paint_takes_less_than_a_second_on_slow_4g() {
+fn the_page_is_painted_before_its_script_has_come() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -22,12 +22,8 @@ fn the_first_paint_takes_less_than_a_second_on_slow_4g() {
     browser.devtools("Network.emulateNetworkConditions", &network);
     browser.visit(&page.url(""));
     browser.wait("the schema", |browser| browser.count(".entity") > 0);
-    let times = "const [paint] = performance.getEntriesByName('first-contentful-paint');
+    let order = "const [paint] = performance.getEntriesByName('first-contentful-paint');
         const script = performance.getEntriesByType('resource').find(({name}) => name.endsWith('/app.js'));
-        return [Math.round(paint.startTime), Math.round(script.responseEnd), Math.round(performance.now())]";
-    let times = browser.run(times, &Value::Null);
-    let [paint, script, schema] = [0, 1, 2].map(|index| times[index].as_u64().unwrap());
-    println!("first paint {paint} ms, script {script} ms, schema {schema} ms");
-    // The network decides both, so the bound holds on slow machines as well.
-    assert!(paint < 1000 && paint < script, "first paint {paint} ms, script {script} ms");
+        return paint.startTime < script.responseEnd";
+    assert_eq!(browser.run(order, &Value::Null), json!(true));
 }

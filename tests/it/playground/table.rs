@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use super::page::{ENTER, Page, serve};
 
-const DOWN: char = '\u{e015}';
 const RIGHT: char = '\u{e014}';
 
 /// Two folders with 3,000 files, of which the first has a large image.
@@ -26,7 +25,7 @@ fn archive() -> Server {
 }
 
 #[test]
-fn cells_are_bounded_and_show_binary_values_by_size() {
+fn cells_and_nested_lists_are_bounded() {
     let Some(page) = Page::open(archive) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -48,14 +47,7 @@ fn cells_are_bounded_and_show_binary_values_by_size() {
             .run("return document.querySelector('.detail-text')?.textContent.length ?? 0", &Value::Null);
         length.as_u64().is_some_and(|length| length > 40_000)
     });
-    page.assert_clean();
-}
-
-#[test]
-fn a_long_nested_list_is_a_table_of_its_visible_rows() {
-    let Some(page) = Page::open(archive) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
+    // A nested list is a table of its visible rows.
     page.type_query(
         r#"{"folder": {"$select": {"name": true, "files": {"$select": {"id": true, "name": true"#,
     );
@@ -69,23 +61,5 @@ fn a_long_nested_list_is_a_table_of_its_visible_rows() {
     assert!(rows < 100, "{rows} of 3000 rows are in the document");
     browser.run("document.querySelector('.detail [role=grid]').scrollTop = 1e9", &Value::Null);
     browser.wait_for("[data-testid=sub-table]", "File 3000");
-    page.assert_clean();
-}
-
-#[test]
-fn a_table_is_one_tab_stop_with_arrow_keys() {
-    let Some(page) = Page::open(archive) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    page.type_query(r#"{"file": {"$select": {"id": true, "name": true"#);
-    page.run();
-    browser.wait_for("[data-testid=status]", "objects");
-    browser.click("#result-panel-table");
-    browser.wait_for("[data-testid=table]", "File 1");
-    assert_eq!(browser.count("[data-testid=table] [tabindex='0'], [data-testid=table] button"), 0);
-    browser.type_into(".table-scroll", &format!("{}{RIGHT}{ENTER}", DOWN.to_string().repeat(40)));
-    browser.wait_for(".detail-text", "File 41");
-    browser.type_into(".detail-text", &super::page::ESCAPE.to_string());
-    browser.wait("Escape closes the panel", |browser| browser.count(".detail") == 0);
     page.assert_clean();
 }

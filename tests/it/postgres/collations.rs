@@ -126,7 +126,7 @@ fn pages_follow_the_collation_of_their_column() {
             let expected = site.query(&format!(
                 "SELECT id FROM words ORDER BY {column} {direction} NULLS {nulls}, id {direction}"
             ));
-            for first in [1, 3, 7] {
+            for first in [1, 7] {
                 let node = json!({"$select": {"id": true}, "$orderBy": order});
                 assert_eq!(site.walk(node, "id", first), expected, "{column} {direction} {nulls} {first}");
             }
@@ -149,22 +149,28 @@ fn pages_follow_the_collation_of_their_column() {
 fn equal_texts_are_those_of_the_collation() {
     let Some(site) = Site::start() else { return };
     for (column, _) in COLLATIONS {
+        let mut conditions = Vec::new();
         for text in TEXTS.into_iter().flatten() {
             for (op, sql) in [("eq", "="), ("ne", "<>"), ("lt", "<"), ("gte", ">=")] {
-                let condition = json!({"field": column, "op": op, "value": text});
-                let node = json!({"$select": {"id": true}, "$where": condition, "$orderBy": [{"field": "id", "direction": "asc"}]});
-                let expected =
-                    site.query(&format!("SELECT id FROM words WHERE {column} {sql} '{text}' ORDER BY id"));
-                assert_eq!(site.walk(node, "id", 40), expected, "{column} {op} {text}");
+                conditions.push((op, json!(text), format!("{column} {sql} '{text}'")));
             }
             for (op, sql) in [("in", "IN"), ("nin", "NOT IN")] {
-                let condition = json!({"field": column, "op": op, "value": [text, "coop"]});
-                let node = json!({"$select": {"id": true}, "$where": condition, "$orderBy": [{"field": "id", "direction": "asc"}]});
-                let expected = site.query(&format!(
-                    "SELECT id FROM words WHERE {column} {sql} ('{text}', 'coop') ORDER BY id"
-                ));
-                assert_eq!(site.walk(node, "id", 40), expected, "{column} {op} {text}");
+                conditions.push((op, json!([text, "coop"]), format!("{column} {sql} ('{text}', 'coop')")));
             }
+        }
+        // One statement, since each starts a process.
+        let found = conditions.iter().map(|(.., condition)| {
+            format!(
+                "(SELECT coalesce(string_agg(id::text, ' ' ORDER BY id), '-') FROM words WHERE {condition})"
+            )
+        });
+        let expected = site.query(&format!("SELECT unnest(ARRAY[{}])", found.collect::<Vec<_>>().join(", ")));
+        assert_eq!(expected.len(), conditions.len());
+        for ((op, value, condition), expected) in conditions.into_iter().zip(expected) {
+            let node = json!({"$select": {"id": true}, "$where": {"field": column, "op": op, "value": value},
+                "$orderBy": [{"field": "id", "direction": "asc"}]});
+            let found = site.walk(node, "id", 44).join(" ");
+            assert_eq!(found, expected.trim_matches('-'), "{condition}");
         }
         // Groups, and pages of groups.
         let groups =

@@ -130,9 +130,13 @@ fn delayed_reads_are_right_up_to_the_deadline() {
     let Some(network) = Network::start() else { return };
     assert_eq!(network.name(1).0, 200);
     network.proxy.set(Fault::Delay(Duration::from_millis(20)));
-    for reply in network.names(8) {
-        assert_eq!(reply, (200, json!({"name": "v0"})));
-    }
+    // On a busy machine some of them exceed the deadline.
+    wait_until("delayed reads succeed", || {
+        network.names(8).into_iter().all(|(status, body)| {
+            assert!(status != 200 || body == json!({"name": "v0"}), "{body}");
+            status == 200
+        })
+    });
     let late = Fault::Delay(Duration::from_secs(30));
     network.proxy.set(late);
     for reply in network.names(4) {

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mesh_tests::{Cluster, Request, Server, TempDir, wait_until};
 
@@ -15,9 +15,6 @@ use super::failover::{Load, SCHEMA, TABLES, read_name, try_send, write_name};
 const REPLICATION: &[&str] =
     &["synchronous_standby_names = 'ANY 1 (*)'", "wal_log_hints = on", "wal_keep_size = 64MB"];
 const NAME: &str = r#"{"user":{"$select":{"name":true}}}"#;
-/// The longest time without a write after a promotion.
-const OUTAGE: Duration = Duration::from_secs(10);
-
 /// Three hosts of one database.
 struct Hosts {
     clusters: [Cluster; 3],
@@ -89,9 +86,7 @@ fn reads_continue_and_writes_resume_when_a_standby_is_promoted() {
         let start = Instant::now();
         hosts.promote();
         load.wait_for_writes(&format!("after the {turn} promotion"));
-        let outage = start.elapsed();
-        eprintln!("writes were answered {outage:?} after the {turn} promotion began");
-        assert!(outage < OUTAGE, "writes resume within {OUTAGE:?}, not {outage:?}");
+        eprintln!("writes were answered {:?} after the {turn} promotion began", start.elapsed());
         load.wait_for_reads(&format!("after the {turn} promotion"));
         let acknowledged = load.written.load(Ordering::SeqCst);
         let stored = hosts.primary().query("SELECT name FROM users WHERE id = 3").unwrap();

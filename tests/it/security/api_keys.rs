@@ -179,73 +179,33 @@ fn keys_have_the_rights_of_their_role_until_they_are_revoked() {
     }
 }
 
-#[test]
-fn what_is_not_a_key_is_refused() {
-    for site in Site::both() {
-        let key = site.key(&["--role", "reader"]);
-        let server = site.start();
-        let long = format!("mk_{}", "a".repeat(5_000));
-        let flipped: String = key[3..]
-            .chars()
-            .map(|letter| match letter {
-                letter if letter.is_ascii_uppercase() => letter.to_ascii_lowercase(),
-                letter => letter.to_ascii_uppercase(),
-            })
-            .collect();
-        for wrong in [
-            &format!("mk_{flipped}"),
-            &key.to_uppercase(),
-            &key[..34],
-            &format!("{key}a"),
-            "mk_",
-            "mk_' OR '1'='1",
-            "mk_'; DROP TABLE api_keys; --",
-            "mk_%",
-            &long,
-            &key[3..],
-            "mk_\u{e4}",
-        ] {
-            let reply = get(&server, wrong, IDS);
-            assert_eq!(why(&reply), refused("TOKEN_INVALID"), "{wrong}");
-        }
-        let authorization =
-            |value: &str| server.send(&Request::get("/mesh/post", IDS).header("Authorization", value)).status;
-        assert_eq!(authorization(&format!("Basic {key}")), 401);
-        assert_eq!(authorization(&format!("bearer {key}")), 200, "the scheme has no case");
-        let both = with_key(Request::get("/mesh/post", IDS), &key).header("X-Mesh-Token", "tok_a");
-        assert_eq!(server.send(&both).status, 400);
-        let twice = with_key(with_key(Request::get("/mesh/post", IDS), &key), &key);
-        assert_eq!(server.send(&twice).status, 400);
-        assert_eq!(get(&server, &key, IDS).status, 200, "the table still exists");
-    }
-}
-
 /// Attack without a session: guesses of API keys.
 #[test]
 fn guesses_are_limited_and_do_not_affect_keys() {
     let site = Site::sqlite("");
-    let key = site.key(&["--role", "reader"]);
+    let unseen = [(); 3].map(|()| site.key(&["--role", "reader"]));
+    let key = &unseen[0];
     let server = site.start();
     let mut connection = server.connect();
-    let mut counts = [0; 2];
-    for number in 0..10_000 {
-        let guess = with_key(Request::get("/mesh/post", IDS), &format!("mk_guess{number}"));
-        match connection.send(&guess).status {
-            401 => counts[0] += 1,
-            429 => counts[1] += 1,
-            other => panic!("{other}"),
-        }
-    }
-    // Ten lookups a second above the first 600.
-    assert!(counts[0] >= 600 && counts[1] > 5_000, "{counts:?}");
-    assert_eq!(get(&server, &key, IDS).status, 429, "a key that the server has not seen counts as a guess");
+    let mut send = |key: &str| connection.send(&with_key(Request::get("/mesh/post", IDS), key)).status;
+    let mut guesses = 0u32..;
+    let mut until_refused = |send: &mut dyn FnMut(&str) -> u16| {
+        guesses.find(|number| send(&format!("mk_guess{number}")) == 429).unwrap()
+    };
+    assert!(until_refused(&mut send) >= 600);
+    // Meanwhile the server may permit one lookup more.
+    let is_refused = unseen.iter().any(|key| {
+        until_refused(&mut send);
+        send(key) == 429
+    });
+    assert!(is_refused, "a key that the server has not seen counts as a guess");
     let server = site.start();
-    assert_eq!(get(&server, &key, IDS).status, 200);
+    assert_eq!(get(&server, key, IDS).status, 200);
     let mut connection = server.connect();
-    for number in 0..1_000 {
+    for number in 0..700 {
         connection.send(&with_key(Request::get("/mesh/post", IDS), &format!("mk_guess{number}")));
     }
-    assert_eq!(get(&server, &key, IDS).status, 200);
+    assert_eq!(get(&server, key, IDS).status, 200);
 }
 
 /// Attack with access to the page or the log: secrets in log lines and errors.

@@ -151,30 +151,6 @@ fn names_are_compared_without_case_and_port() {
     report(&faults);
 }
 
-#[test]
-fn a_request_has_one_host() {
-    let blog = Database::blog();
-    for server in [serve(&blog, ""), serve(&blog, "allowed_hosts = [\"localhost\"]\n")] {
-        for hosts in [&[][..], &["localhost", "localhost"], &["localhost", "evil.example"]] {
-            let reply = send(&server, &read(), hosts);
-            assert_eq!((reply.status, &reply.json()["error"]), (400, &json!("TransportError")), "{hosts:?}");
-        }
-        // A URL in place of the path names the host too.
-        let absolute = |host: &str| Request::get(&format!("http://{host}/mesh/post/1"), TITLE);
-        assert_eq!(send(&server, &absolute("localhost:1"), &["localhost"]).status, 200);
-        assert_eq!(send(&server, &absolute("evil.example"), &["localhost"]).status, 421);
-        assert_eq!(send(&server, &absolute("localhost"), &["evil.example"]).status, 421);
-        // In HTTP/1.0 the header is optional, but then there is no name to accept.
-        let old = String::from_utf8(read().bytes_for("HOST"))
-            .unwrap()
-            .replace("Host: HOST\r\n", "")
-            .replace("HTTP/1.1", "HTTP/1.0");
-        let mut connection = Connection::connect(server.address);
-        connection.write(old.as_bytes());
-        assert_eq!(connection.read(false).unwrap().status, 421);
-    }
-}
-
 /// With sessions a foreign page has no token, so that names need not be listed.
 #[test]
 fn with_sessions_any_host_is_accepted() {

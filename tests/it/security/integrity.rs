@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use mesh_tests::kit::encoding;
-use mesh_tests::{Database, Request, Server, command, encode, wait_for};
+use mesh_tests::{Database, Request, Server, command, encode};
 use serde_json::json;
 
 use crate::support::sessions::{Deployment, PASSWORD, Session, login, why};
@@ -14,103 +14,6 @@ const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
 fn refused(status: u16, code: &str) -> (u16, String) {
     (status, code.to_owned())
-}
-
-#[test]
-fn a_session_works_from_login_to_logout() {
-    let deployment = Deployment::new("");
-    let server = deployment.start();
-    let session = Session::begin(&server);
-    assert!(session.token.starts_with("tok_"));
-    assert_eq!(session.get(&server, "/post/1", TITLE).text(), r#"{"title":"Rust at dawn"}"#);
-    assert_eq!(session.get(&server, "/post", TITLE).json()["items"].as_array().map(Vec::len), Some(3));
-    let posted = session.post(&server, "", &json!({"query": TITLE, "id": 2}));
-    assert_eq!(posted.text(), r#"{"title":"Slow bread"}"#);
-    let reply = session.logout(&server);
-    assert_eq!((reply.status, reply.json()), (200, json!({"loggedOut": true})));
-    assert_eq!(why(&session.get(&server, "/post/1", TITLE)), refused(401, "TOKEN_REVOKED"));
-}
-
-#[test]
-fn refusals_have_their_code_and_status() {
-    let deployment = Deployment::with("replay_window = \"30s\"", "[persisted]\nregistration = \"closed\"\n");
-    let server = deployment.start();
-    let session = Session::begin(&server);
-    let get = || Request::get("/mesh/post/1", TITLE);
-    let signed = || session.sign(get(), &encode(TITLE));
-    let bound = |timestamp: u64, nonce: &str| {
-        let message = format!("{}\nGET\n/mesh/post/1\njson\n{timestamp}\n{nonce}", encode(TITLE));
-        session
-            .sign(get(), &message)
-            .header("X-Mesh-Timestamp", timestamp.to_string())
-            .header("X-Mesh-Nonce", nonce)
-    };
-    let now = seconds();
-    assert_eq!(server.send(&bound(now, "a-nonce-of-this-test")).status, 200);
-    for (request, status, code) in [
-        (get(), 401, "TOKEN_MISSING"),
-        (get().header("X-Mesh-Token", "tok_AAAA"), 401, "TOKEN_INVALID"),
-        (get().header("X-Mesh-Token", &session.token), 401, "SIGNATURE_MISSING"),
-        (session.sign(get(), "something else"), 403, "SIGNATURE_INVALID"),
-        (bound(now, "a-nonce-of-this-test"), 401, "REPLAYED"),
-        (bound(now - 100, "another-nonce-of-it"), 401, "REPLAYED"),
-        (signed().header("X-Mesh-Nonce", "a-third-nonce-of-it"), 400, "TransportError"),
-        (signed().header("X-Mesh-Signature", "sha256=00"), 400, "TransportError"),
-        (Request::post("/mesh/queries", r#"{"query":"{}"}"#), 403, "QUERY_NOT_ALLOWED"),
-    ] {
-        let reply = server.send(&request);
-        assert_eq!(why(&reply), refused(status, code), "{request:?}");
-        assert_eq!(reply.header("www-authenticate"), (status == 401).then_some("Mesh"), "{code}");
-        assert_eq!(reply.header("cache-control"), Some("no-store"));
-    }
-    for (name, password) in
-        [("ada@example.org", "wrong"), ("nobody@example.org", PASSWORD), ("nopassword@example.org", "")]
-    {
-        let reply = login(&server, name, password);
-        assert_eq!(why(&reply), refused(401, "BAD_CREDENTIALS"), "{name}");
-        let mut body = reply.json();
-        body["requestId"].take();
-        assert_eq!(
-            body,
-            json!({"error": "IntegrityError", "message": "The credentials are wrong", "requestId": null,
-                   "code": "BAD_CREDENTIALS"}),
-            "all refusals have one message"
-        );
-    }
-}
-
-#[test]
-fn tokens_expire() {
-    let deployment = Deployment::with("ttl = \"1s\"", "");
-    let server = deployment.start();
-    let session = Session::begin(&server);
-    let reply = wait_for("the token expires", || {
-        Some(session.get(&server, "/post/1", TITLE)).filter(|reply| reply.status != 200).ok_or("still valid")
-    });
-    assert_eq!(why(&reply), refused(401, "TOKEN_EXPIRED"));
-    assert_eq!(why(&session.logout(&server)), refused(401, "TOKEN_EXPIRED"));
-}
-
-#[test]
-fn one_altered_character_is_refused() {
-    let deployment = Deployment::new("");
-    let server = deployment.start();
-    let session = Session::begin(&server);
-    let query = encode(TITLE);
-    let signature = session.signature(&query);
-    let mut connection = server.connect();
-    let parts = [session.token.clone(), signature, query];
-    for (part, expected) in [(0, "TOKEN_INVALID"), (1, "SIGNATURE_INVALID"), (2, "SIGNATURE_INVALID")] {
-        for at in 0..parts[part].len() {
-            let mut altered = parts.clone();
-            let with = if &altered[part][at..=at] == "A" { "B" } else { "A" };
-            altered[part].replace_range(at..=at, with);
-            let [token, signature, query] = &altered;
-            let request = Request::new("GET", "/mesh/post/1").header("X-Mesh-Query", query);
-            let request = request.header("X-Mesh-Token", token).header("X-Mesh-Signature", signature);
-            assert_eq!(why(&connection.send(&request)).1, expected, "{request:?}");
-        }
-    }
 }
 
 /// Two servers of one deployment, which share only the file of their state.
@@ -131,21 +34,6 @@ fn a_logout_applies_to_all_servers_and_after_restarts() {
     assert_eq!(why(&session.get(&again, "/post/1", TITLE)), refused(401, "TOKEN_REVOKED"));
     assert_eq!(other.get(&again, "/post/1", TITLE).status, 200, "a session that was not ended lives on");
     assert!(deployment.database.dir.path().join("data.db.mesh-state").exists());
-}
-
-#[test]
-fn a_nonce_is_accepted_by_one_server_only() {
-    let deployment = Deployment::with("binding = \"require\"", "");
-    let (a, b) = (deployment.start(), deployment.start());
-    let session = Session::begin(&a);
-    let time = seconds();
-    let message = format!("{}\nGET\n/mesh/post/1\njson\n{time}\none-nonce-for-both", encode(TITLE));
-    let request = session.sign(Request::get("/mesh/post/1", TITLE), &message);
-    let request =
-        request.header("X-Mesh-Timestamp", time.to_string()).header("X-Mesh-Nonce", "one-nonce-for-both");
-    assert_eq!(a.send(&request).status, 200);
-    assert_eq!(why(&b.send(&request)), refused(401, "REPLAYED"));
-    assert_eq!(why(&session.get(&a, "/post/1", TITLE)), refused(401, "SIGNATURE_MISSING"), "it is required");
 }
 
 #[test]
@@ -337,10 +225,6 @@ fn claims_outside_the_token_are_ignored() {
     assert_eq!(why(&server.send(&Request::post("/mesh", &body))), refused(401, "TOKEN_MISSING"));
 }
 
-fn seconds() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
-}
-
 fn hash_password(password: &str) -> String {
     let output = with_input(&["hash-password"], &format!("{password}\n"), &[]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
@@ -355,20 +239,6 @@ fn with_input(arguments: &[&str], input: &str, env: &[(&str, &str)]) -> Output {
     // A command that needs no input may exit before it is written.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
-}
-
-/// The message of a body is the digest of its bytes.
-#[test]
-fn bodies_are_signed_byte_by_byte() {
-    let deployment = Deployment::new("");
-    let server = deployment.start();
-    let session = Session::begin(&server);
-    let body = json!({"query": TITLE, "id": 1}).to_string();
-    let message = format!("\n{}", encoding::sha256(body.as_bytes()));
-    let send = |body: &str| server.send(&session.sign(Request::post("/mesh", body), &message));
-    assert_eq!(send(&body).status, 200);
-    assert_eq!(why(&send(&format!("{body} "))), refused(403, "SIGNATURE_INVALID"));
-    assert_eq!(why(&send(&body.replace("\"id\":1", "\"id\":2"))), refused(403, "SIGNATURE_INVALID"));
 }
 
 /// Starts a server with uploads, for the avatar of an account and the banner of a post.
@@ -415,29 +285,4 @@ fn a_signed_upload_is_valid_for_its_field_only() {
     }
     let reply = server.send(&upload(&session, "/mesh/account/1/avatar", avatar, None));
     assert_eq!(reply.status, 200, "{}", reply.text());
-}
-
-/// Parts of the form must not change the request.
-#[test]
-fn form_data_sets_fields_only() {
-    let deployment = Deployment::new("");
-    let server = with_files(&deployment);
-    let session = Session::begin(&server);
-    let send =
-        |meta: &str| server.send(&upload(&session, "/mesh/post/1/banner", ("post", "banner"), Some(meta)));
-    for meta in [
-        r#"{"entityId": 2}"#,
-        r#"{"requestId": "x"}"#,
-        r#"{"role": "admin"}"#,
-        r#"{"id": 2}"#,
-        r#"{"banner": "x"}"#,
-    ] {
-        let reply = send(meta);
-        assert_eq!(why(&reply), refused(400, "ValidationError"), "{meta}: {}", reply.text());
-        assert_ne!(reply.json()["requestId"], "x");
-    }
-    assert_eq!(send(r#"{"title": "With a banner"}"#).status, 200);
-    let titles = session.get(&server, "/post", TITLE).json();
-    assert_eq!(titles["items"][0], json!({"title": "With a banner"}));
-    assert_eq!(titles["items"][1], json!({"title": "Slow bread"}));
 }

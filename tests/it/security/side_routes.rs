@@ -44,38 +44,6 @@ fn form(path: &str, statement: &Value) -> Request {
     request.header("Content-Type", "multipart/form-data; boundary=b").body(body)
 }
 
-/// With sessions, the headers of a captured read can be sent again. They read the same once more, but change nothing.
-#[test]
-fn the_headers_of_a_read_change_nothing() {
-    let deployment = Deployment::new("[mutations]\nenabled = true\n");
-    let schema = r#"{"entities": {"post": {"fields": ["id", "title"], "writable": true}}}"#;
-    let schema = deployment.database.dir.write("schema.json", schema);
-    for (binding, status) in [("accept", 401), ("require", 401), ("off", 204)] {
-        let binding = format!("binding = \"{binding}\"");
-        let deployment = Deployment::with(&binding, "[mutations]\nenabled = true\n");
-        let server = Server::start(&["--config", &deployment.config, "--schema", &schema]);
-        let session = Session::begin(&server);
-        let captured = session.sign(Request::get("/mesh/post/1", TITLE), &mesh_tests::encode(TITLE));
-        let again = |method: &str| Request { method: method.to_owned(), ..captured.clone() };
-        if status != 204 {
-            let bound = session.bind(Request::get("/mesh/post/1", TITLE), &mesh_tests::encode(TITLE));
-            let bound = server.send(&Request { method: "DELETE".to_owned(), ..bound });
-            assert_eq!(why(&bound), (403, "SIGNATURE_INVALID".to_owned()), "{binding}");
-        }
-        if !binding.contains("require") {
-            for method in ["GET", "HEAD", "PUT"] {
-                assert_eq!(server.send(&again(method)).status, 200, "{binding}: {method} reads");
-            }
-        }
-        let deleted = server.send(&again("DELETE"));
-        assert_eq!(deleted.status, status, "{binding}: {}", deleted.text());
-        if status == 401 {
-            assert_eq!(why(&deleted).1, "SIGNATURE_MISSING", "{binding}");
-            assert_eq!(server.send(&session.write("DELETE", "/post/1", None)).status, 204);
-        }
-    }
-}
-
 /// The blog with a column that no registered query selects.
 fn registered_only(registration: &str) -> (Server, Database) {
     let blog = Database::blog();

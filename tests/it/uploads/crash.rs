@@ -2,10 +2,6 @@
 
 mod steps;
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-use std::time::Duration;
-
 use super::*;
 
 #[test]
@@ -69,45 +65,6 @@ fn a_recorded_file_that_could_not_be_published_is_served() {
     fs::remove_file(&obstacle).unwrap();
     assert_eq!(files.get(&key("hello")).text(), "hello");
     assert_eq!(files.pending().len(), 0);
-}
-
-#[test]
-fn killed_after_publishing() {
-    let files = Files::open();
-    assert_eq!(files.send(&avatar(7, b"hello")).status, 200);
-    let files = files.crash();
-    assert_eq!(
-        (files.pending().len(), files.published(), files.avatar(7)),
-        (0, vec![key("hello")], json!(key("hello")))
-    );
-    assert_eq!(files.get(&key("hello")).text(), "hello");
-}
-
-/// After kills at random moments, exactly the files with a record exist.
-#[test]
-fn killed_at_any_moment() {
-    let mut files = Files::open();
-    for round in 0..6_u64 {
-        let bytes: Vec<u8> = format!("round {round} ").into_bytes().repeat(20_000);
-        let request = avatar(7, &bytes).bytes();
-        let address = files.server.address;
-        let sender = std::thread::spawn(move || {
-            // Requests may fail when the server is killed.
-            let Ok(mut stream) = TcpStream::connect(address) else { return };
-            let _ = stream.write_all(&request).and_then(|()| stream.read_to_end(&mut Vec::new()));
-        });
-        std::thread::sleep(Duration::from_micros(700 * round));
-        files = files.crash();
-        sender.join().unwrap();
-        assert_eq!(files.pending().len(), 0);
-        let recorded = files.avatar(7);
-        if let Some(key) = recorded.as_str() {
-            assert_eq!(files.get(key).status, 200, "round {round}");
-        }
-        if recorded != json!(key(&bytes)) {
-            assert_eq!(files.get(&key(&bytes)).status, 404, "round {round}");
-        }
-    }
 }
 
 #[test]

@@ -3,8 +3,6 @@
 use mesh_tests::{Cluster, Database, Request, Response, Server, TempDir};
 use serde_json::{Value, json};
 
-use super::Shop;
-
 /// A table with all kinds of constraints, in both databases.
 const TABLES: &str = "CREATE TABLE kinds (id integer PRIMARY KEY, name text NOT NULL);
     CREATE TABLE items (code text PRIMARY KEY, n integer CHECK (n >= 0), kind_id integer REFERENCES kinds (id));
@@ -50,32 +48,6 @@ fn on_both(test: impl Fn(&Items)) {
 }
 
 #[test]
-fn records_are_created_and_returned_in_order() {
-    on_both(|items| {
-        // Neither the keys nor the members are sorted.
-        let body: Vec<Value> = (0..1000)
-            .map(|n| {
-                let code = format!("c{}", n * 7919 % 1000);
-                if n % 3 == 0 {
-                    json!({"n": n, "code": code})
-                } else {
-                    json!({"code": code, "n": n, "kindId": 1})
-                }
-            })
-            .collect();
-        let reply = items.create(&json!(body));
-        assert_eq!((reply.status, reply.header("location")), (201, None), "{}", reply.text());
-        let records = reply.json();
-        for (sent, record) in body.iter().zip(records.as_array().unwrap()) {
-            assert_eq!((&record["code"], &record["n"]), (&sent["code"], &sent["n"]));
-            assert_eq!(record["kindId"], sent.get("kindId").cloned().unwrap_or(Value::Null));
-        }
-        assert_eq!(records.as_array().unwrap().len(), 1000);
-        assert_eq!(items.count(), 1001);
-    });
-}
-
-#[test]
 fn records_are_returned_in_order_whatever_their_ids() {
     on_both(|items| {
         for ids in [&[10, 11, 12][..], &[22, 21, 20], &[30, 33, 31]] {
@@ -83,17 +55,6 @@ fn records_are_returned_in_order_whatever_their_ids() {
             let reply = items.create_in("kind", &json!(body));
             assert_eq!((reply.status, reply.json()), (201, json!(body)), "{}", reply.text());
         }
-    });
-}
-
-#[test]
-fn the_query_shapes_each_record() {
-    on_both(|items| {
-        let query = r#"{"item": {"$select": {"n": true, "kind": {"$select": {"name": true}}}}}"#;
-        let body = json!([{"code": "b", "n": 1, "kindId": 2}, {"code": "a", "n": 2}]);
-        let request = Request::post(&items.0.path("/item"), &body.to_string()).query(query);
-        let reply = items.0.send(&request);
-        assert_eq!(reply.text(), r#"[{"n":1,"kind":{"name":"b"}},{"n":2,"kind":null}]"#);
     });
 }
 
@@ -176,39 +137,6 @@ fn replies_are_bounded_together_and_while_they_are_read() {
     let bytes = items.0.peak_memory();
     assert!(bytes < 300 << 20, "{bytes} bytes were in memory");
     assert_eq!(items.count(), 1);
-}
-
-#[test]
-fn errors_of_the_query_name_no_record() {
-    on_both(|items| {
-        let request = Request::post(&items.0.path("/item"), r#"[{"code": "a"}]"#);
-        let reply = items.0.send(&request.query(r#"{"item": {"$select": {"m": true}}}"#)).json();
-        assert_eq!((&reply["error"], &reply["path"]), (&json!("ValidationError"), &json!("item")), "{reply}");
-        let reply = items.create_in("itme", &json!([{"code": "a"}])).json();
-        assert_eq!(reply.get("path").filter(|path| path.as_str().unwrap().starts_with('0')), None, "{reply}");
-    });
-}
-
-#[test]
-fn a_list_has_1_to_1000_objects() {
-    let shop = Shop::open();
-    let message = |n| format!("An array must contain 1 to 1000 records, not {n}");
-    shop.refused(&shop.write("POST", "/user", "[]"), 400, "ValidationError", &message(0));
-    let body = json!(vec![json!({"name": "x"}); 1001]).to_string();
-    shop.refused(&shop.write("POST", "/user", &body), 400, "ValidationError", &message(1001));
-    assert_eq!(shop.write("POST", "/user", r#"[{"name": "x"}"#).status, 400);
-    let one = shop.write("POST", "/user", r#" [{"name": "x"}]"#);
-    assert_eq!((one.status, one.text().contains(r#"[{"id":4,"name":"x""#)), (201, true), "{}", one.text());
-}
-
-#[test]
-fn only_records_of_an_entity_are_created_by_lists() {
-    let shop = Shop::open();
-    for (method, path) in [("POST", "/user/1/posts"), ("PUT", "/post/1"), ("PUT", "/post/1/editor")] {
-        let reply = shop.write(method, path, r#"[{"title": "x"}]"#);
-        let message = "The body must be a JSON object of fields and their values";
-        shop.refused(&reply, 400, "TransportError", message);
-    }
 }
 
 #[test]
@@ -314,23 +242,4 @@ fn replies_show_what_triggers_have_changed() {
     let server = Server::start(&["--database", &database.url(), "--schema", &schema, "--mutations"]);
     let reply = server.send(&Request::post("/mesh/item", r#"[{"code": "a"}, {"code": "b"}]"#));
     assert_eq!(reply.text(), r#"[{"id":1,"code":"a","loud":"A"},{"id":2,"code":"b","loud":"B"}]"#);
-}
-
-#[test]
-fn responses_of_lists_are_bounded_together() {
-    let database = Database::new("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT);");
-    let config =
-        database.dir.write("mesh.toml", "[mutations]\nenabled = true\n[limits]\nresponse_bytes = 4096\n");
-    let schema = database.dir.write(
-        "schema.json",
-        r#"{"entities": {"note": {"table": "notes", "fields": ["id", "text"], "writable": true}}}"#,
-    );
-    let server = Server::start(&["--config", &config, "--database", &database.url(), "--schema", &schema]);
-    let body = json!(vec![json!({"text": "x".repeat(1000)}); 5]).to_string();
-    let reply = server.send(&Request::post("/mesh/note", &body));
-    assert_eq!((reply.status, &reply.json()["code"]), (400, &json!("RESULT_TOO_LARGE")), "{}", reply.text());
-    let query = r#"{"note": {"$select": {"id": true}}}"#;
-    assert_eq!(server.get("/note", query).json()["items"], json!([]), "nothing is written");
-    let reply = server.send(&Request::post("/mesh/note", &body).query(query));
-    assert_eq!(reply.status, 201);
 }

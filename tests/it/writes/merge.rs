@@ -5,8 +5,6 @@ use std::thread;
 use mesh_tests::{Cluster, Database, Request, Response, Server, TempDir};
 use serde_json::{Value, json};
 
-use crate::support::sessions::{Deployment, Session, why};
-
 const SCHEMA: &str = r#"{
     "entities": {
         "city": {"table": "cities", "fields": ["code", "name", "size"], "idField": "code", "writable": true},
@@ -79,53 +77,6 @@ fn on_both(check: impl Fn(&str)) {
 }
 
 #[test]
-fn a_missing_record_is_created_and_another_one_is_changed() {
-    on_both(|url| {
-        let served = MergeServer::start(url, &schema());
-        let created = served.assert_merges("/city/ge", &json!({"name": "Genf", "size": 2}), 201);
-        assert_eq!(created, json!({"code": "ge", "name": "Genf", "size": 2}));
-        let changed = served.assert_merges("/city/ge", &json!({"name": "Genève"}), 200);
-        assert_eq!(changed, json!({"code": "ge", "name": "Genève", "size": 2}));
-        let read = served.assert_merges("/city/ge", &json!({}), 200);
-        assert_eq!(read, changed);
-        assert_eq!(served.assert_merges("/city/be", &json!({"code": "be", "size": 3}), 200)["size"], 3);
-        let stay = served.assert_merges("/stay/be,7", &json!({"guest": "Ada"}), 201);
-        assert_eq!(stay, json!({"city": "be", "night": 7, "guest": "Ada"}));
-        assert_eq!(
-            served.assert_merges("/stay/be,7", &json!({"night": 7, "guest": "Bo"}), 200)["guest"],
-            "Bo"
-        );
-        assert_eq!(served.assert_merges("/stay/be,8", &json!({}), 201)["guest"], Value::Null);
-    });
-}
-
-#[test]
-fn what_may_be_written_does_not_depend_on_the_record() {
-    on_both(|url| {
-        let served = MergeServer::start(url, &schema());
-        assert_eq!(served.assert_refuses("/city/be", &json!({"code": "ge", "name": "Bern"}), 400), ["code"]);
-        assert_eq!(served.assert_refuses("/stay/be,7", &json!({"night": 8}), 400), ["night"]);
-        assert_eq!(
-            served.assert_refuses("/city/xx", &json!({"nme": "x", "size": "x"}), 400),
-            ["nme", "size"]
-        );
-        assert_eq!(
-            served.assert_refuses("/city/xx", &json!({"size": 1}), 409),
-            ["name"],
-            "a new record needs a name"
-        );
-        assert_eq!(served.assert_refuses("/city/be", &json!({"name": null}), 409), ["name"]);
-        assert_eq!(served.assert_refuses("/city/xx", &json!({"name": "Bern"}), 409), ["name"]);
-        assert_eq!(served.assert_refuses("/city/zh", &json!({"name": "Bern"}), 409), ["name"]);
-        for id in ["1", "2"] {
-            // The database chooses ids of guides.
-            assert!(served.assert_refuses(&format!("/guide/{id}"), &json!({"title": "x"}), 400).is_empty());
-        }
-        assert_eq!(served.merge("/stay/be,x", &json!({})).status, 404);
-    });
-}
-
-#[test]
 fn records_that_a_policy_hides_are_neither_changed_nor_created_again() {
     on_both(|url| {
         let mut document = schema();
@@ -191,44 +142,4 @@ fn of_concurrent_writes_one_creates_the_record() {
             assert_eq!((created, changed), (1, 3), "{url}: {statuses:?}");
         }
     });
-}
-
-#[test]
-fn a_precondition_requires_a_record() {
-    on_both(|url| {
-        let served = MergeServer::start(url, &schema());
-        let merge = |path: &str| {
-            let request =
-                Request::new("PUT", &format!("/mesh{path}")).header("content-type", "application/json");
-            let request = request.header("prefer", "resolution=merge-duplicates").header("if-match", "*");
-            served.server.send(&request.body(json!({"name": "Genf"}).to_string()))
-        };
-        assert_eq!(merge("/city/ge").status, 404);
-        let changed = merge("/city/be");
-        assert_eq!((changed.status, changed.header("preference-applied")), (200, None));
-    });
-}
-
-#[test]
-fn signed_requests_merge_as_others_do() {
-    let deployment = Deployment::new("");
-    let schema = json!({
-        "entities": {"post": {"fields": ["id", "title"], "writable": true}},
-        "policies": {"*": {"post": {"fields": ["id", "title"], "writable": {"create": ["title"], "update": ["title"]}}},
-            "admin": {"post": {"fields": ["id", "title"], "writable": true}}}
-    });
-    let schema = deployment.database.dir.write("schema.json", &schema.to_string());
-    let server = Server::start(&["--config", &deployment.config, "--schema", &schema, "--mutations"]);
-    let session = Session::begin(&server);
-    let merge = |body: &Value| {
-        session.write("PUT", "/post/9", Some(body)).header("prefer", "resolution=merge-duplicates")
-    };
-    let body = json!({"title": "New"});
-    assert_eq!(server.send(&merge(&body)).status, 201);
-    assert_eq!(server.send(&merge(&body)).status, 200);
-    let changed = merge(&body).body(json!({"title": "Changed"}).to_string());
-    assert_eq!(why(&server.send(&changed)), (403, "SIGNATURE_INVALID".to_owned()));
-    let sent = merge(&body);
-    assert_eq!(server.send(&sent).status, 200);
-    assert_eq!(why(&server.send(&sent)), (401, "REPLAYED".to_owned()));
 }

@@ -2,9 +2,8 @@
 //! memory.
 
 use std::fs::{self, OpenOptions};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-use std::time::Duration;
 
 use mesh_tests::{Database, Server, wait_until};
 
@@ -31,21 +30,22 @@ fn many(text: &str) -> Database {
 fn reads_in_progress_fail_if_the_file_is_not_mapped() {
     let database = many("old");
     let schema = database.dir.write("schema.json", SCHEMA);
-    let config = database.dir.write("mesh.toml", "request_timeout = \"20s\"\n");
+    let config = database.dir.write("mesh.toml", "request_timeout = \"20s\"\ncache.responses = 0\n");
     let url = format!("{}?mmap=false", database.url());
     let mut server = Server::start(&["--config", &config, "--schema", &schema, "--database", &url]);
     assert!(has_text(&server, 1, "old"));
     let mut failed = 0;
     for round in 0..ROUNDS {
-        let done = AtomicBool::new(false);
+        let (done, answers) = (AtomicBool::new(false), AtomicUsize::new(0));
         failed += thread::scope(|scope| {
-            let (server, done) = (&server, &done);
+            let (server, done, answers) = (&server, &done, &answers);
             let searches: Vec<_> = (0..2)
                 .map(|_| {
                     scope.spawn(move || {
                         let mut failed = 0;
                         while !done.load(Ordering::Relaxed) {
                             let reply = server.get("/note", SEARCH);
+                            answers.fetch_add(1, Ordering::Relaxed);
                             if reply.status != 200 {
                                 is_failure(&reply, &[500, 503]);
                                 failed += 1;
@@ -56,10 +56,12 @@ fn reads_in_progress_fail_if_the_file_is_not_mapped() {
                 })
                 .collect();
             // Truncate the file at a different point of the scan in each round.
-            thread::sleep(Duration::from_millis(50 + 37 * round as u64));
+            wait_until("searches run", || answers.load(Ordering::Relaxed) > round);
             let file = OpenOptions::new().write(true).open(database.file()).unwrap();
             file.set_len(8_192).unwrap();
-            thread::sleep(Duration::from_millis(300));
+            // Of these, at least one has begun after the truncation.
+            let enough = answers.load(Ordering::Relaxed) + 3;
+            wait_until("searches meet the end of the file", || answers.load(Ordering::Relaxed) >= enough);
             done.store(true, Ordering::Relaxed);
             searches.into_iter().map(|search| search.join().unwrap()).sum::<usize>()
         });

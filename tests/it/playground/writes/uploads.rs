@@ -6,27 +6,6 @@ use serde_json::{Value, json};
 use super::{FIELDS, TABLES, assert_only_refusals, open_row, read, rows_of};
 
 #[test]
-fn several_dropped_files_are_refused_and_a_stray_one_is_ignored() {
-    let database = Database::new(TABLES);
-    let Some(page) = rows_of(&database, "post") else { return };
-    let browser = &page.browser;
-    open_row(&page, 1);
-    // Returns whether the browser would have shown the file in place of the page.
-    let drop = "const [selector, count] = arguments[0];
-        const transfer = new DataTransfer();
-        for (let file = 0; file < count; file += 1) transfer.items.add(new File(['x'], `${file}.txt`, {type: 'text/plain'}));
-        return document.querySelector(selector)
-            .dispatchEvent(new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: transfer}))";
-    let is_left = browser.run(drop, &json!(["[data-testid=drop-attachment]", 2]));
-    assert_eq!(is_left, json!(false));
-    browser.wait_for("[data-testid=drop-attachment] [role=alert]", "2 were dropped. Nothing was uploaded.");
-    assert_eq!(browser.run(drop, &json!(["[data-testid=rows]", 1])), json!(false));
-    assert_eq!(browser.run(drop, &json!(["[data-testid=drop-attachment] input", 1])), json!(false));
-    browser.wait_for(FIELDS, "sha256/");
-    page.assert_clean();
-}
-
-#[test]
 fn a_file_is_uploaded_by_drag_and_drop() {
     let database = Database::new(TABLES);
     let Some(page) = rows_of(&database, "post") else { return };

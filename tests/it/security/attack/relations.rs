@@ -45,7 +45,7 @@ fn posted(query: &Value) -> Request {
 }
 
 /// Runs expensive queries until their deadline, with light reads beside them. `ended` waits until the database has ended one.
-fn check_deadline(url: &str, (deadline, least_reads): (&str, usize), ended: impl Fn()) {
+fn check_deadline(url: &str, deadline: &str, ended: impl Fn()) {
     let folder = mesh_tests::TempDir::new();
     let config = folder.write("mesh.toml", "[limits]\nrelated_sort_rows = 1000000000000\n");
     let server = with_deadline(deadline, &["--config", &config, "--database", url]);
@@ -55,7 +55,7 @@ fn check_deadline(url: &str, (deadline, least_reads): (&str, usize), ended: impl
             assert_eq!(connection.send(&Request::get("/mesh/user/1", USER)).status, 200);
         });
         assert_eq!((reply.status, &reply.json()["code"]), (500, &json!("TIMEOUT")), "{}", reply.text());
-        assert!(reads > least_reads, "{reads} reads were answered beside {query}");
+        assert!(reads > 0, "no read was answered beside {query}");
         ended();
     }
 }
@@ -65,7 +65,7 @@ fn check_deadline(url: &str, (deadline, least_reads): (&str, usize), ended: impl
 #[test]
 fn expensive_relational_reads_end_at_the_deadline_and_do_not_delay_others() {
     let database = Database::new(DATA);
-    check_deadline(&database.url(), ("2s", 20), || ());
+    check_deadline(&database.url(), "2s", || ());
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn expensive_relational_reads_of_postgresql_end_at_the_deadline_and_do_not_delay
              ADD FOREIGN KEY (reply_id) REFERENCES replies NOT VALID;
          ANALYZE;",
     );
-    check_deadline(&cluster.url(), ("200ms", 3), || {
+    check_deadline(&cluster.url(), "200ms", || {
         let active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = 'mesh-server'";
         wait_until("the statement has ended", || cluster.query(active).as_deref() == Some("0"));
     });
