@@ -22,30 +22,34 @@ pub const SETTINGS: &[(&str, &str)] = &[
     ),
     ("writes", "as open, with mutations on"),
     ("signed", "integrity on, mutations off; uploads, events, persisted as open; docs for admins only"),
-    ("signed-writes", "as signed, with mutations on"),
+    (
+        "signed-writes",
+        "as signed, with mutations on, and policies.json of the fixture as the schema document if policies are claimed",
+    ),
     ("bare", "integrity, persisted, uploads, events, mutations, docs and CORS all off"),
     ("only", "integrity off; persisted queries only, registration closed, with preload.json of the fixture"),
-    ("brief", "as signed-writes, with tokens that expire after one second"),
-    ("bound", "as signed, with binding = require"),
-    ("unbound", "as signed, with binding = off"),
+    ("brief", "as signed, with mutations on and tokens that expire after one second"),
+    ("strict", "as signed, with binding = require; bearers as bearer, and signatures required of them"),
     ("curtained", "as open, with sql = false and entities = [user, post] for the docs surface"),
     ("tight", "as signed, with three logins per minute for an account and address"),
     ("rated", "as bare, with two requests per minute and address"),
-    ("metered", "as signed, with two requests per minute and session"),
+    ("metered", "as signed, with two requests per minute and session, and with binding = off"),
     ("named", "as open, for requests to the host mesh.example only"),
     ("small", "as open, with mutations on and responses of 4,096 bytes at most"),
-    ("policies", "as signed-writes, with policies.json of the fixture as the schema document"),
+    ("inferred", "as open, without a schema document; it is inferred from the database"),
     ("keys", "as writes, with keys.json of the fixture as the schema document"),
     (
         "bearer",
-        "as writes, with bearers of the issuer in choices.bearer by its secret, the claims 'postIds' and 'app.userIds' \
-         for policies, docs for admins only, and policies.json as the schema document if policies are claimed",
+        "as writes, with bearers of the issuer by its secret, the claims 'postIds' and 'app.userIds' for policies, the \
+         API keys in the table api_keys, docs for admins only, and policies.json as the schema document if policies \
+         are claimed",
     ),
-    ("bearer-keys", "as bearer, with the keys of jwks.json of the fixture in place of the secret"),
+    (
+        "bearer-keys",
+        "as bearer, with the keys of jwks.json of the fixture in place of the secret, and the role 'visitor' for \
+         requests without credentials",
+    ),
     ("bearer-signed", "as signed-writes, with bearers as bearer"),
-    ("bearer-strict", "as bearer-signed, with signatures required of bearers"),
-    ("bearer-anonymous", "as bearer, with the role 'visitor' for requests without credentials"),
-    ("api-keys", "as bearer, with the API keys in the table api_keys"),
     (
         "faulty",
         "integrity off, events and mutations on, hooks.json of the fixture as the schema document, one second for a \
@@ -55,8 +59,11 @@ pub const SETTINGS: &[(&str, &str)] = &[
 ];
 
 /// The settings under which requests are signed.
-const SIGNED: [&str; 8] =
-    ["signed", "signed-writes", "brief", "bound", "unbound", "tight", "metered", "policies"];
+const SIGNED: [&str; 6] = ["signed", "signed-writes", "brief", "strict", "tight", "metered"];
+
+/// The settings with write routes.
+const WRITING: [&str; 9] =
+    ["writes", "signed-writes", "brief", "small", "keys", "faulty", "bearer", "bearer-keys", "bearer-signed"];
 
 /// The account that signs if a case does not name one.
 const DEFAULT_ACCOUNT: &str = "ada";
@@ -135,10 +142,10 @@ impl Target {
         if let Some(why) = self.unavailable.get(settings) {
             return Err(Failure::Setup(why.clone()));
         }
-        let known = SETTINGS.iter().any(|(name, _)| *name == settings);
+        let known = SETTINGS.iter().find(|(name, _)| *name == settings);
         self.base_urls.get(settings).ok_or_else(|| match known {
-            true => Failure::Skip(format!("the target lists no server with the settings '{settings}'")),
-            false => Failure::Setup(format!("the case is broken: there are no settings '{settings}'")),
+            Some((name, what)) => Failure::Skip(format!("no server is listed as '{name}' ({what})")),
+            None => Failure::Setup(format!("the case is broken: there are no settings '{settings}'")),
         })
     }
 
@@ -156,22 +163,7 @@ impl Target {
     /// Returns whether the server with these settings has write routes.
     #[must_use]
     pub fn writes(settings: &str) -> bool {
-        [
-            "writes",
-            "signed-writes",
-            "brief",
-            "small",
-            "policies",
-            "faulty",
-            "busy",
-            "bearer",
-            "bearer-keys",
-            "bearer-signed",
-            "bearer-strict",
-            "bearer-anonymous",
-            "api-keys",
-        ]
-        .contains(&settings)
+        WRITING.contains(&settings)
     }
 
     /// Returns the JSON body of a login.

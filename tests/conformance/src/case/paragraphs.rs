@@ -79,7 +79,7 @@ pub fn rules(case: &Case) -> Vec<String> {
     case.rule.iter().map(text).collect()
 }
 
-/// Returns the text of a paragraph in one line, without tables and examples.
+/// Returns the text of a paragraph without examples, in one line, but with a line for each row of a table.
 #[must_use]
 pub fn text(specification: &str, name: &str) -> Option<String> {
     let (mut out, mut section, mut fenced, mut inside) = (String::new(), String::new(), false, false);
@@ -111,10 +111,12 @@ fn is_number(text: &str) -> bool {
 
 fn push(out: &mut String, line: &str, inside: bool) {
     let line = line.trim();
-    if inside && !line.is_empty() && !line.starts_with('|') {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(&line.replace("**", ""));
+    if !inside || line.is_empty() || line.starts_with("|--") {
+        return;
     }
+    let after_row = out.lines().last().is_some_and(|last| last.starts_with('|'));
+    if !out.is_empty() {
+        out.push(if line.starts_with('|') || after_row { '\n' } else { ' ' });
+    }
+    out.push_str(&line.replace("**", ""));
 }

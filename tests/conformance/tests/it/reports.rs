@@ -37,6 +37,23 @@ fn each_failure_has_the_text_of_its_rule() {
 }
 
 #[test]
+fn failures_are_in_the_order_of_the_specification() {
+    let report = report(BODY, &[]);
+    let failed = report.ids(Grade::Fail);
+    let position = |id: &str| failed.iter().position(|failed| *failed == id).unwrap();
+    let ids = ["2.1-collection", "2.12-reads", "3.3-order-of-keys", "4-blanks", "3.7-eq-text"];
+    assert!(ids.map(position).is_sorted(), "{failed:?}");
+}
+
+#[test]
+fn a_terminal_shows_the_body_that_was_sent_and_short_lines() {
+    let body = "\u{1}".repeat(5_000);
+    let text = report::render(&report(&body, &["2.7-collection"]), Format::Pretty);
+    assert!(text.contains("sent      POST /mesh  Content-Type: application/json  body {\"query\""), "{text}");
+    assert!(text.lines().all(|line| line.len() < 1_100), "{text}");
+}
+
+#[test]
 fn no_control_bytes_reach_the_terminal() {
     let report = report("\u{0}\u{1b}[31m\u{9b}x\u{202e}\u{7f}\r", &["3.3-order-of-keys", "3.7-"]);
     for format in [Format::Pretty, Format::Tap] {
