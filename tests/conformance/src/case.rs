@@ -1,6 +1,5 @@
 //! The model of the case files under `tests/conformance/cases/`, and the functions that read them.
 
-pub mod json_schema;
 pub mod paragraphs;
 
 use std::fs;

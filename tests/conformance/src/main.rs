@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use mesh_conformance::case::Case;
 use mesh_conformance::cli::{self, Options};
-use mesh_conformance::target::SETTINGS;
+use mesh_conformance::target::{SETTINGS, description};
 use mesh_conformance::{case, files, report};
 
 const GUIDE: &str = "\
@@ -97,12 +97,13 @@ fn line(case: &Case) -> String {
 
 /// Describes each of the settings and the levels and profiles that need them.
 fn settings(cases: &[Case]) -> Vec<String> {
-    let describe = |(name, what): &(&str, &str)| {
-        let needing = cases.iter().filter(|case| case.server.as_deref().unwrap_or("open") == *name);
+    let describe = |name: &str| {
+        let needing = cases.iter().filter(|case| case.server.as_deref().unwrap_or("open") == name);
         let groups: BTreeSet<&str> = needing.map(Case::group).collect();
-        format!("{name:<15}{what}\n{:<15}needed by {}", "", Vec::from_iter(groups).join(", "))
+        let groups = Vec::from_iter(groups).join(", ");
+        format!("{name:<15}{}\n{:<15}needed by {groups}", description(name), "")
     };
-    SETTINGS.iter().map(describe).collect()
+    SETTINGS.map(describe).to_vec()
 }
 
 fn print(lines: impl Iterator<Item = String>) {

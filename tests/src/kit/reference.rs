@@ -91,7 +91,7 @@ fn required_settings(profile: &Profile) -> Vec<&'static str> {
         "bearer-signed" => integrity && claims("bearer"),
         _ => integrity,
     };
-    SETTINGS.iter().map(|(name, _)| *name).filter(|name| needed(name)).collect()
+    SETTINGS.into_iter().filter(|name| needed(name)).collect()
 }
 
 /// Running servers, stopped when this value is dropped.

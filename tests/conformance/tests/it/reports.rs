@@ -1,10 +1,11 @@
 //! The content of reports.
 
+use mesh_conformance::case::paragraphs::{self, SPECIFICATION};
 use mesh_conformance::case::{self, Level};
 use mesh_conformance::profile::Profile;
 use mesh_conformance::report::{self, Format};
 use mesh_conformance::run::{self, Grade, Report, Selection};
-use mesh_conformance::target::Target;
+use mesh_conformance::target::{SETTINGS, Target, description};
 use serde_json::Value;
 
 use crate::server::{BODY, Server};
@@ -34,6 +35,26 @@ fn each_failure_has_the_text_of_its_rule() {
         );
     }
     assert!(report::html(&report).contains("MUST §3.7: Operators †."));
+}
+
+#[test]
+fn every_rule_has_a_text() {
+    let (cases, names) = (case::embedded().unwrap(), paragraphs::in_specification(SPECIFICATION));
+    assert_eq!(paragraphs::unknown(&names, &cases), []);
+    assert_eq!(paragraphs::without_case(&names, &cases), Vec::<&str>::new());
+    assert!(
+        names.iter().all(|name| paragraphs::text(SPECIFICATION, name).is_some_and(|text| !text.is_empty()))
+    );
+    let text = paragraphs::text(SPECIFICATION, "§3.8").unwrap();
+    assert!(
+        text.starts_with("Form of controls.") && text.ends_with("`[A-Za-z_][A-Za-z0-9_]{0,63}`."),
+        "{text}"
+    );
+}
+
+#[test]
+fn every_setting_is_described() {
+    assert!(SETTINGS.iter().all(|settings| !description(settings).is_empty()));
 }
 
 #[test]
