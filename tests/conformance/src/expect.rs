@@ -64,6 +64,9 @@ pub fn mismatches(
             mismatches.push(format!("status {status} expected, got {}", response.raw.status));
         }
     }
+    if response.raw.status == 500 && shows_sql(&response.raw.text().to_lowercase()) {
+        mismatches.push(format!("the error shows SQL: {}", brief(&response.raw.text().into())));
+    }
     for (name, expected) in &expect.headers {
         let expected = scope.fill(expected)?;
         let all = differences(&expected, response.headers.get(&name.to_lowercase()));
@@ -102,6 +105,19 @@ pub fn mismatches(
         mismatches.extend(error_mismatches(expected, response, json, scope)?);
     }
     Ok(mismatches)
+}
+
+/// Returns whether a text in lower case has a statement of SQL.
+fn shows_sql(text: &str) -> bool {
+    [
+        ("select ", " from "),
+        ("insert into ", ""),
+        ("update ", " set "),
+        ("delete from ", ""),
+        ("sqlstate", ""),
+    ]
+    .iter()
+    .any(|(first, second)| text.contains(first) && text.contains(second))
 }
 
 fn error_mismatches(

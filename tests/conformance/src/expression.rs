@@ -116,8 +116,6 @@ impl<'p> Scope<'p> {
         let both = || pair(&argument).ok_or_else(|| broken(format!("@{name} takes a list of two")));
         Ok(match name {
             "base64" => encoding::base64(text(&argument)).into(),
-            "base64Unpadded" => encoding::base64_unpadded(text(&argument)).into(),
-            "base64url" => encoding::base64url(text(&argument)).into(),
             "sha256" => encoding::sha256(text(&argument)).into(),
             "bytes" => text(&argument).len().into(),
             "upper" => text(&argument).to_uppercase().into(),
@@ -128,22 +126,16 @@ impl<'p> Scope<'p> {
             "hmac" => {
                 both().map(|(key, message)| encoding::hmac_sha256(&text(key), &text(message)).into())?
             }
-            "signature" => {
-                both().map(|(key, message)| encoding::signature(&text(key), &text(message)).into())?
-            }
             "repeat" => both().map(|(part, times)| text(part).repeat(size(times)).into())?,
             "list" => both().map(|(item, times)| vec![item.clone(); size(times)].into())?,
             "range" => both().map(|(from, to)| range(from, to))?,
             "add" => both().map(|(a, b)| add(a, b))?,
-            "subtract" => both().map(|(a, b)| add(a, &times(b, &(-1).into())))?,
             "times" => both().map(|(a, b)| times(a, b))?,
             "flip" => both().map(|(value, index)| flip(&text(value), index).into())?,
-            "drop" => both().map(|(value, count)| drop_end(&text(value), size(count)).into())?,
-            "get" => both().map(|(value, path)| part(value, &text(path)).cloned().unwrap_or_default())?,
-            "fields" => both().map(|(prefix, times)| fields(&text(prefix), size(times)))?,
+            "drop" => both().map(|(value, count)| drop(&text(value), count).into())?,
             "parts" => text(&argument).split('.').map(Value::from).collect(),
             "nest" => self.nest(&argument)?,
-            "jwt" => self.jwt(&argument)?.into(),
+            "jwt" => Self::jwt(&argument)?.into(),
             _ => return Err(broken(format!("there is no function @{name}"))),
         })
     }
@@ -156,16 +148,13 @@ impl<'p> Scope<'p> {
         Ok((0..size(times)).fold(inner.clone(), |inner, _| put(template, &inner)))
     }
 
-    /// Evaluates `{"key", "secret", "header", "claims", "payload"}`: a token of the issuer that `choices.bearer`
-    /// describes, with changed members of its header and claims. A null removes a member.
-    fn jwt(&self, argument: &Value) -> Result<String, Failure> {
+    /// Evaluates `{"key", "secret", "header", "claims", "payload"}`: a token of the issuer of the fixture, with changed
+    /// members of its header and claims. A null removes a member.
+    fn jwt(argument: &Value) -> Result<String, Failure> {
         let text = |name: &str| argument.get(name).map(plain);
         let key = match text("key") {
             Some(name) => jwt::Key::of_fixture(&name).map_err(broken)?,
-            None => {
-                let own = || self.profile.choice_text("bearer.secret");
-                jwt::Key::Secret(text("secret").map_or_else(own, Ok)?.into_bytes())
-            }
+            None => jwt::Key::Secret(text("secret").unwrap_or_else(|| jwt::SECRET.to_owned()).into_bytes()),
         };
         let mut header = jwt::header(&key, text("key").as_deref());
         if let Some(Value::Object(changes)) = argument.get("header") {
@@ -173,13 +162,13 @@ impl<'p> Scope<'p> {
         }
         let mut claims = Map::new();
         for (claim, value) in [
-            ("iss".to_owned(), self.profile.choice("bearer.issuer")?),
-            ("aud".to_owned(), self.profile.choice("bearer.audience")?),
-            ("sub".to_owned(), "1".into()),
-            ("exp".to_owned(), (now() + LIFETIME).into()),
-            (self.profile.choice_text("bearer.role")?, "admin".into()),
+            ("iss", jwt::ISSUER.into()),
+            ("aud", jwt::AUDIENCE.into()),
+            ("sub", "1".into()),
+            ("exp", (now() + LIFETIME).into()),
+            ("role", "admin".into()),
         ] {
-            claims.insert(claim, value);
+            claims.insert(claim.to_owned(), value);
         }
         if let Some(Value::Object(changes)) = argument.get("claims") {
             jwt::change(&mut claims, changes);
@@ -268,14 +257,13 @@ fn flip(text: &str, at: &Value) -> String {
     characters.into_iter().collect()
 }
 
-fn drop_end(text: &str, count: usize) -> String {
-    let keep = text.chars().count().saturating_sub(count);
-    text.chars().take(keep).collect()
-}
-
-/// `{"p0": true, "p1": true, …}`
-fn fields(prefix: &str, times: usize) -> Value {
-    Value::Object((0..times).map(|index| (format!("{prefix}{index}"), Value::Bool(true))).collect())
+/// Removes characters from the end, or with a negative count from the beginning.
+fn drop(text: &str, count: &Value) -> String {
+    let count = count.as_i64().unwrap_or_default();
+    let (first, last) = if count < 0 { (count.unsigned_abs(), 0) } else { (0, count.unsigned_abs()) };
+    let keep = (text.chars().count() as u64).saturating_sub(last);
+    let at = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    text.chars().take(at(keep)).skip(at(first)).collect()
 }
 
 fn put(template: &Value, inner: &Value) -> Value {
@@ -323,18 +311,19 @@ mod tests {
         check(&json!({"@nest": [2, {"not": "…"}, {"x": 1}]}), &json!({"not": {"not": {"x": 1}}}));
         check(&json!({"@flip": ["abc", -1]}), &json!("aba"));
         check(&json!({"@add": ["${choice.limits.page_max}", 1]}), &json!(201));
-        check(&json!({"@subtract": ["${choice.limits.page_max}", {"@bytes": "äö"}]}), &json!(196));
+        check(&json!({"@add": [201, {"@times": [{"@bytes": "äö"}, -1]}]}), &json!(197));
+        check(&json!([{"@drop": ["abcd", 3]}, {"@drop": ["abcd", -3]}]), &json!(["a", "d"]));
         check(&json!({"@range": [1, 3]}), &json!([1, 2, 3]));
     }
 
     #[test]
-    fn tokens_have_the_claims_of_the_profile_unless_changed() {
+    fn tokens_have_the_claims_of_the_fixture_unless_changed() {
         let profile = Profile::reference().unwrap();
         let token = json!({"@jwt": {"key": "es", "header": {"typ": null}, "claims": {"sub": "2", "aud": null, "n": 1}}});
         let token = Scope::new(&profile).text(&token).unwrap();
         let (header, claims) = jwt::read(&token).unwrap();
         assert_eq!(Value::Object(header), json!({"alg": "ES256", "kid": "es"}));
-        assert_eq!(claims["iss"], profile.choice("bearer.issuer").unwrap());
+        assert_eq!(claims["iss"], jwt::ISSUER);
         assert_eq!(
             (&claims["sub"], &claims["role"], &claims["n"]),
             (&json!("2"), &json!("admin"), &json!(1))

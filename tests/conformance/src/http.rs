@@ -6,8 +6,6 @@ mod message;
 mod socket;
 pub mod stream;
 
-use std::fmt::Write as _;
-
 pub use connection::Connection;
 pub use endpoint::{BaseUrl, Endpoint, Network, Timeouts};
 pub use message::{Request, Response, encode};
@@ -51,43 +49,99 @@ pub fn send(endpoint: impl Into<Endpoint>, request: &Request) -> Result<Response
     Exchange::begin(endpoint, request)?.finish()
 }
 
-/// Returns a curl command that sends the request.
+/// Returns a shell command that sends the request: with curl, unless it is one that curl cannot send.
 #[must_use]
 pub fn curl(request: &Request, endpoint: &Endpoint) -> String {
-    let mut line = String::new();
-    let body = request.body.as_deref().unwrap_or_default();
-    let text = std::str::from_utf8(body).ok().filter(|text| !text.contains('\0'));
-    if text.is_none() {
-        let _ = write!(line, "printf %s {} | base64 -d | ", crate::encoding::base64(body));
+    // curl sends one `Host` only, and divides bodies into chunks itself.
+    let has_several_hosts = request.hosts.as_ref().is_some_and(|hosts| hosts.len() > 1);
+    if has_several_hosts || request.header_value("Transfer-Encoding").is_some() {
+        let bytes = printf(&request.clone().header("Connection", "close").bytes_for(endpoint));
+        return match endpoint.scheme() {
+            "https" => format!("({bytes}; sleep 1) | openssl s_client -quiet -connect {endpoint}"),
+            _ => {
+                let device = endpoint.replace(':', "/");
+                format!("bash -c {}", quoted(&format!("exec 3<>/dev/tcp/{device}; {bytes} >&3; cat <&3")))
+            }
+        };
     }
-    line.push_str("curl -i --path-as-is");
+    let mut line = String::from("curl -i --path-as-is");
     match request.method.as_str() {
-        "GET" => {}
+        "GET" if request.body.is_none() => {}
         "HEAD" => line.push_str(" --head"),
         method => line.extend([" -X ", method]),
     }
+    let mut header = |name: &str, value: &[u8]| {
+        let mark: &[u8] = if value.is_empty() { b";" } else { b": " };
+        line.extend([" -H ", &word(&[name.as_bytes(), mark, value].concat())]);
+    };
     for host in request.hosts.iter().flatten() {
-        let header = if host.is_empty() { "Host;".to_owned() } else { format!("Host: {host}") };
-        line.extend([" -H ", &quoted(&header)]);
-    }
-    if request.hosts.as_ref().is_some_and(Vec::is_empty) {
-        line.push_str(" -H 'Host:'");
+        header("Host", host.as_bytes());
     }
     for (name, value) in &request.headers {
-        let value = String::from_utf8_lossy(value);
-        let header = if value.is_empty() { format!("{name};") } else { format!("{name}: {value}") };
-        line.extend([" -H ", &quoted(&header)]);
+        header(name, value);
     }
-    if request.body.is_some() {
-        line.extend([" --data-binary ", &text.map_or_else(|| "@-".to_owned(), quoted)]);
+    let mut without = |name: &str| line.push_str(&format!(" -H '{name}:'"));
+    if request.hosts.as_ref().is_some_and(Vec::is_empty) {
+        without("Host");
+    }
+    let body = request.body.as_deref();
+    if body.is_some() && request.header_value("Content-Type").is_none() {
+        without("Content-Type");
+    }
+    if body.is_some_and(|body| body.len() > 1024) {
+        without("Expect");
+    }
+    let is_plain = body.is_some_and(|body| is_printable(body) && !body.starts_with(b"@"));
+    match body {
+        Some(body) if is_plain => line.extend([" --data-binary ", &word(body)]),
+        Some(_) => line.push_str(" --data-binary @-"),
+        None => {}
     }
     let target = &request.target;
     if !target.starts_with('/') {
-        line.extend([" --request-target ", &quoted(target)]);
+        line.extend([" --request-target ", &word(target.as_bytes())]);
     }
     let path = if target.starts_with('/') { target } else { "/" };
-    line.extend([" ", &quoted(&format!("{}://{endpoint}{path}", endpoint.scheme()))]);
-    line
+    line.extend([" ", &word(format!("{}://{endpoint}{path}", endpoint.scheme()).as_bytes())]);
+    match body {
+        Some(body) if !is_plain => format!("{} | {line}", printf(body)),
+        _ => line,
+    }
+}
+
+/// Returns whether a terminal shows the bytes as they are.
+fn is_printable(bytes: &[u8]) -> bool {
+    let is_shown =
+        |c: char| !c.is_control() && !matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    std::str::from_utf8(bytes).is_ok_and(|text| text.chars().all(is_shown))
+}
+
+/// Returns bytes as a word of a shell.
+fn word(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if is_printable(bytes) => quoted(text),
+        _ => format!("\"$({})\"", printf(bytes)),
+    }
+}
+
+/// Returns a command that prints bytes: `printf`, or `base64` for bytes of which most are not text.
+fn printf(bytes: &[u8]) -> String {
+    let text = bytes.iter().filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()).count();
+    if text < bytes.len() / 2 {
+        return format!("printf %s {} | base64 -d", crate::encoding::base64(bytes));
+    }
+    let mut format = String::new();
+    for byte in bytes {
+        match byte {
+            b'%' => format.push_str("%%"),
+            b'\\' => format.push_str(r"\\"),
+            b'\r' => format.push_str(r"\r"),
+            b'\n' => format.push_str(r"\n"),
+            b' '..=b'~' => format.push(char::from(*byte)),
+            other => format.push_str(&format!("\\{other:03o}")),
+        }
+    }
+    format!("printf {}", quoted(&format))
 }
 
 /// Quotes text for a shell. A long run of one character is written as a `printf` command.
@@ -101,8 +155,8 @@ fn quoted(text: &str) -> String {
         let count = run.chars().count();
         match first {
             '\'' => out.push_str(&r"'\''".repeat(count)),
+            '%' | '\\' => out.push_str(run),
             _ if count < RUN => out.push_str(run),
-            '%' => out.push_str(&format!("'\"$(printf '%%%.0s' $(seq {count}))\"'")),
             _ => out.push_str(&format!("'\"$(printf '{first}%.0s' $(seq {count}))\"'")),
         }
         rest = tail;

@@ -64,6 +64,6 @@ pub mod report;
 pub mod run;
 pub mod target;
 
-pub use case::{json_schema, paragraphs};
+pub use case::paragraphs;
 pub use http::stream;
 pub use target::profile;

@@ -1,19 +1,43 @@
 //! The conformance kit as a program.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use mesh_conformance::case::Case;
 use mesh_conformance::cli::{self, Options};
+use mesh_conformance::target::{SETTINGS, description};
 use mesh_conformance::{case, files, report};
 
+const GUIDE: &str = "\
+Run the conformance cases of the Mesh protocol against a server
+
+You have a server at http://127.0.0.1:8080/mesh, in any language, however little it can do so far.
+
+1. Give it the schema and the rows that the cases are about. They are in kit/fixture: schema.json is the schema document;
+   data.json has the rows, which are also in sqlite.sql, postgres.sql and mysql.sql. kit/README.md is the guide.
+     mesh-conformance export kit
+
+2. Run the cases of level 1 up to the first failure, in the order of the specification. The failure shows the rule, the
+   request, the response, what is wrong with it, and a curl command that repeats the request. Mend it, and run again.
+     mesh-conformance --target http://127.0.0.1:8080/mesh --level L1 --fail-fast
+
+3. Go on with the lists of level 2, or with a profile. Without --level and --profile, the profiles are run that the
+   server names in its introspection.
+     mesh-conformance --target http://127.0.0.1:8080/mesh --level L2
+     mesh-conformance --target http://127.0.0.1:8080/mesh --profile caching
+
+4. Level 3, level 4 and some profiles need your server with other settings, such as login. Start it once with each of
+   them, and list the URLs in a file. The first command prints the settings.
+     mesh-conformance settings
+     mesh-conformance --profile-file mine.toml";
+
 const EXAMPLES: &str = "\
-Examples:
-  mesh-conformance export kit                               write fixture, profile, cases and guide to a folder
-  mesh-conformance --target http://127.0.0.1:8080/mesh --level L1
+More examples:
   mesh-conformance --target https://127.0.0.1:8443/mesh --ca-file ca.pem --case 3.7-
-  mesh-conformance --profile-file mine.toml --fail-fast --report report.html
+  mesh-conformance --profile-file mine.toml --report report.html
   mesh-conformance --profile-file mine.toml --format json > mine.json
   mesh-conformance compare mine.json yours.json -o compared.html
 
@@ -21,7 +45,7 @@ Exit status: 0 if all cases are fine, 1 if a case fails, 2 if the run cannot beg
 
 /// Run the conformance cases of the Mesh protocol against a server
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+#[command(version, about, long_about = GUIDE, after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 struct Program {
     #[command(flatten)]
     options: Options,
@@ -38,6 +62,8 @@ enum Command {
     },
     /// List the cases that the program contains
     List,
+    /// List the settings of servers, and the cases that need them
+    Settings,
     /// Compare several servers in an HTML page, from reports of --format json
     Compare {
         /// The reports
@@ -58,23 +84,38 @@ fn main() -> ExitCode {
             });
         }
         Some(Command::Export { folder }) => files::export(folder),
-        Some(Command::List) => list(),
+        Some(Command::List) => case::embedded().map(|cases| print(cases.iter().map(line))),
+        Some(Command::Settings) => case::embedded().map(|cases| print(settings(&cases).into_iter())),
         Some(Command::Compare { reports, output }) => compare(reports, output),
     };
     done.map_or_else(|why| cli::failed(&why), |()| ExitCode::SUCCESS)
 }
 
-fn list() -> Result<(), String> {
+fn line(case: &Case) -> String {
+    format!("{}\t{}\t{}\t{}", case.id, case.group(), case.rule.join(" "), case.why)
+}
+
+/// Describes each of the settings and the levels and profiles that need them.
+fn settings(cases: &[Case]) -> Vec<String> {
+    let describe = |name: &str| {
+        let needing = cases.iter().filter(|case| case.server.as_deref().unwrap_or("open") == name);
+        let groups: BTreeSet<&str> = needing.map(Case::group).collect();
+        let groups = Vec::from_iter(groups).join(", ");
+        format!("{name:<15}{}\n{:<15}needed by {groups}", description(name), "")
+    };
+    SETTINGS.map(describe).to_vec()
+}
+
+fn print(lines: impl Iterator<Item = String>) {
     use std::io::Write as _;
 
     let mut out = std::io::stdout().lock();
-    for case in case::embedded()? {
+    for line in lines {
         // A closed pipe, as with `| head`, is not an error.
-        if writeln!(out, "{}\t{}\t{}\t{}", case.id, case.group(), case.rule.join(" "), case.why).is_err() {
+        if writeln!(out, "{line}").is_err() {
             break;
         }
     }
-    Ok(())
 }
 
 fn compare(files: &[PathBuf], output: &PathBuf) -> Result<(), String> {

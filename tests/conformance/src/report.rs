@@ -70,7 +70,7 @@ fn printable(text: &str) -> String {
 }
 
 /// Shortens text to about `most` characters.
-fn shortened(text: &str, most: usize) -> String {
+pub(crate) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{} […]", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),

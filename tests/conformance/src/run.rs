@@ -105,9 +105,9 @@ pub struct Selection {
     pub quick: bool,
     /// Runs cases without first checking that the servers have the fixture.
     pub skip_probe: bool,
-    /// Runs one case after the other, in the order of their files.
+    /// Runs one case after the other.
     pub serial: bool,
-    /// Begins no further case after the first failure.
+    /// Ends the run at the first failure in the order of the cases.
     pub fail_fast: bool,
 }
 
@@ -144,7 +144,7 @@ pub fn run(cases: &[Case], target: &Target, selection: &Selection) -> Report {
     let missing = if selection.skip_probe { BTreeMap::new() } else { probe(target) };
     let mut unreachable = all_missing(target, &missing);
     let mut order: Vec<usize> = (0..chosen.len()).collect();
-    if !selection.serial {
+    if !selection.serial && !selection.fail_fast {
         // Slow cases begin first, which shortens the run.
         order.sort_by_key(|index| chosen.get(*index).is_some_and(|case| !case.slow));
     }
@@ -169,6 +169,9 @@ pub fn run(cases: &[Case], target: &Target, selection: &Selection) -> Report {
     });
     let mut verdicts = verdicts.into_inner().unwrap_or_else(PoisonError::into_inner);
     verdicts.sort_by_key(|(index, _)| *index);
+    // Cases begin in order, so every case before the first failure has ended, and so may have some after it.
+    let first = verdicts.iter().position(|(_, verdict)| selection.fail_fast && !verdict.is_fine());
+    verdicts.truncate(first.map_or(verdicts.len(), |first| first + 1));
     let has_ended = |(_, verdict): &(usize, Verdict)| verdict.grade == Grade::SetupError;
     if unreachable.is_none() && !selection.skip_probe && verdicts.iter().any(has_ended) {
         unreachable = all_missing(target, &probe(target));
@@ -200,7 +203,7 @@ fn probe(target: &Target) -> BTreeMap<String, String> {
             ..crate::case::Send::default()
         };
         // Some settings refuse a plain read; any response shows that the server is running.
-        let any_answer = ["only", "bound", "brief", "rated", "metered", "bearer-strict"].contains(&settings);
+        let any_answer = ["only", "strict", "brief", "rated", "metered"].contains(&settings);
         let scope = Scope::new(&target.profile);
         let answer = match compose::request(&send, settings, target, &scope) {
             Ok(request) => http::send(&url.authority, &request),
@@ -229,7 +232,7 @@ fn probe(target: &Target) -> BTreeMap<String, String> {
 /// Returns the headers that the server with these settings requires for a read, if it accepts bearers.
 fn credential(settings: &str) -> Map<String, Value> {
     let token = match settings {
-        "bearer" | "bearer-signed" | "bearer-strict" | "bearer-anonymous" | "api-keys" => json!({"@jwt": {}}),
+        "bearer" | "bearer-signed" => json!({"@jwt": {}}),
         "bearer-keys" => json!({"@jwt": {"key": "es"}}),
         _ => return Map::new(),
     };

@@ -13,50 +13,45 @@ use crate::files;
 use crate::http::{self, BaseUrl, Network, Request, Response, Timeouts};
 use crate::profile::Profile;
 
-/// The names of server settings that cases use, with their descriptions.
-pub const SETTINGS: &[(&str, &str)] = &[
-    (
-        "open",
-        "integrity and mutations off; persisted, uploads, events on if claimed; docs open, with SQL and \
-         the title 'Fixture'; CORS for https://app.example",
-    ),
-    ("writes", "as open, with mutations on"),
-    ("signed", "integrity on, mutations off; uploads, events, persisted as open; docs for admins only"),
-    ("signed-writes", "as signed, with mutations on"),
-    ("bare", "integrity, persisted, uploads, events, mutations, docs and CORS all off"),
-    ("only", "integrity off; persisted queries only, registration closed, with preload.json of the fixture"),
-    ("brief", "as signed-writes, with tokens that expire after one second"),
-    ("bound", "as signed, with binding = require"),
-    ("unbound", "as signed, with binding = off"),
-    ("curtained", "as open, with sql = false and entities = [user, post] for the docs surface"),
-    ("tight", "as signed, with three logins per minute for an account and address"),
-    ("rated", "as bare, with two requests per minute and address"),
-    ("metered", "as signed, with two requests per minute and session"),
-    ("named", "as open, for requests to the host mesh.example only"),
-    ("small", "as open, with mutations on and responses of 4,096 bytes at most"),
-    ("policies", "as signed-writes, with policies.json of the fixture as the schema document"),
-    ("keys", "as writes, with keys.json of the fixture as the schema document"),
-    (
-        "bearer",
-        "as writes, with bearers of the issuer in choices.bearer by its secret, the claims 'postIds' and 'app.userIds' \
-         for policies, docs for admins only, and policies.json as the schema document if policies are claimed",
-    ),
-    ("bearer-keys", "as bearer, with the keys of jwks.json of the fixture in place of the secret"),
-    ("bearer-signed", "as signed-writes, with bearers as bearer"),
-    ("bearer-strict", "as bearer-signed, with signatures required of bearers"),
-    ("bearer-anonymous", "as bearer, with the role 'visitor' for requests without credentials"),
-    ("api-keys", "as bearer, with the API keys in the table api_keys"),
-    (
-        "faulty",
-        "integrity off, events and mutations on, hooks.json of the fixture as the schema document, one second for a \
-         request, three persisted queries",
-    ),
-    ("busy", "as faulty, with one request that may wait"),
+/// The names of server settings that cases use. README.md describes them.
+pub const SETTINGS: [&str; 21] = [
+    "open",
+    "writes",
+    "signed",
+    "signed-writes",
+    "bare",
+    "only",
+    "brief",
+    "strict",
+    "curtained",
+    "tight",
+    "rated",
+    "metered",
+    "named",
+    "small",
+    "inferred",
+    "keys",
+    "bearer",
+    "bearer-keys",
+    "bearer-signed",
+    "faulty",
+    "busy",
 ];
 
+/// Returns the description of settings in README.md.
+#[must_use]
+pub fn description(settings: &str) -> String {
+    let guide = files::text("README.md").unwrap_or_default();
+    let row = guide.lines().find_map(|line| line.strip_prefix(&format!("| `{settings}` | ")));
+    row.unwrap_or_default().trim_end_matches(" |").replace('`', "")
+}
+
 /// The settings under which requests are signed.
-const SIGNED: [&str; 8] =
-    ["signed", "signed-writes", "brief", "bound", "unbound", "tight", "metered", "policies"];
+const SIGNED: [&str; 6] = ["signed", "signed-writes", "brief", "strict", "tight", "metered"];
+
+/// The settings with write routes.
+const WRITING: [&str; 9] =
+    ["writes", "signed-writes", "brief", "small", "keys", "faulty", "bearer", "bearer-keys", "bearer-signed"];
 
 /// The account that signs if a case does not name one.
 const DEFAULT_ACCOUNT: &str = "ada";
@@ -101,7 +96,7 @@ impl Target {
         let parse = |url| BaseUrl::with_network(url, network);
         let base_urls = profile.servers.iter().map(|(name, url)| Ok((name.clone(), parse(url)?)));
         let base_urls = base_urls.collect::<Result<BTreeMap<_, _>, String>>()?;
-        if let Some(name) = base_urls.keys().find(|name| !SETTINGS.iter().any(|(known, _)| known == name)) {
+        if let Some(name) = base_urls.keys().find(|name| !SETTINGS.contains(&name.as_str())) {
             return Err(format!("profile: there are no settings '{name}'"));
         }
         let text = files::text("fixture/accounts.json")?;
@@ -135,9 +130,8 @@ impl Target {
         if let Some(why) = self.unavailable.get(settings) {
             return Err(Failure::Setup(why.clone()));
         }
-        let known = SETTINGS.iter().any(|(name, _)| *name == settings);
-        self.base_urls.get(settings).ok_or_else(|| match known {
-            true => Failure::Skip(format!("the target lists no server with the settings '{settings}'")),
+        self.base_urls.get(settings).ok_or_else(|| match SETTINGS.contains(&settings) {
+            true => Failure::Skip(format!("no server is listed as '{settings}' ({})", description(settings))),
             false => Failure::Setup(format!("the case is broken: there are no settings '{settings}'")),
         })
     }
@@ -156,22 +150,7 @@ impl Target {
     /// Returns whether the server with these settings has write routes.
     #[must_use]
     pub fn writes(settings: &str) -> bool {
-        [
-            "writes",
-            "signed-writes",
-            "brief",
-            "small",
-            "policies",
-            "faulty",
-            "busy",
-            "bearer",
-            "bearer-keys",
-            "bearer-signed",
-            "bearer-strict",
-            "bearer-anonymous",
-            "api-keys",
-        ]
-        .contains(&settings)
+        WRITING.contains(&settings)
     }
 
     /// Returns the JSON body of a login.

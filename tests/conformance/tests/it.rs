@@ -8,6 +8,10 @@
     reason = "tests fail by panicking"
 )]
 
+#[path = "it/commands.rs"]
+mod commands;
+#[path = "it/options.rs"]
+mod options;
 #[path = "it/program.rs"]
 mod program;
 #[path = "it/reports.rs"]

@@ -5,29 +5,23 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use mesh_conformance::case::Level;
-use mesh_conformance::failure::Failure;
+use mesh_conformance::encoding::jwt::{AUDIENCE, ISSUER, SECRET};
 use mesh_conformance::fixture::{Dialect, file, sql};
 use mesh_conformance::profile::Profile;
 use mesh_conformance::target::{SETTINGS, Target};
 
 use crate::{Cluster, Database, MariaDb, Server};
 
-/// Returns the section `[bearer]` of servers that accept the bearers of the profile's issuer, by its secret or its keys.
-fn bearer(profile: &Profile, keys: &str) -> Result<String, Failure> {
-    let choice = |name: &str| profile.choice_text(&format!("bearer.{name}"));
-    Ok(format!(
-        "[bearer]\n{keys}\nissuer = \"{}\"\naudience = [\"{}\"]\nrole = \"{}\"\ntenant = \"{}\"\n\
-         claims = [\"postIds\", \"app.userIds\"]\nleeway = \"{}s\"\n",
-        choice("issuer")?,
-        choice("audience")?,
-        choice("role")?,
-        choice("tenant")?,
-        choice("leeway")?,
-    ))
+/// Returns the section `[bearer]` of servers that accept the bearers of the fixture's issuer, by its secret or its keys.
+fn bearer(keys: &str) -> String {
+    format!(
+        "[bearer]\n{keys}\nissuer = \"{ISSUER}\"\naudience = [\"{AUDIENCE}\"]\nrole = \"role\"\ntenant = \"tenant\"\n\
+         claims = [\"postIds\", \"app.userIds\"]\nleeway = \"10s\"\n"
+    )
 }
 
 /// Returns the configuration for the named settings, without database, schema and address.
-fn config(settings: &str, profile: &Profile) -> Result<String, Failure> {
+fn config(settings: &str) -> String {
     let signed = "[integrity]\nenabled = true\nsecret = \"a secret of the fixture, of more than 32 bytes\"\n";
     let users = "[integrity.users]\ntable = \"users\"\nid = \"id\"\nlogin = \"email\"\npassword = \"password_hash\"\n\
                  role = \"role\"\n";
@@ -40,32 +34,34 @@ fn config(settings: &str, profile: &Profile) -> Result<String, Failure> {
     let events = "[events]\nheartbeat = \"1s\"\n";
     let bare = "[persisted]\nenabled = false\n[events]\nenabled = false\n";
     let guarded = format!("{docs}auth = \"admin\"\nsql = \"false\"\n");
-    let secret = || Ok(format!("secret = \"{}\"", profile.choice_text("bearer.secret")?));
-    let by_secret = || bearer(profile, &secret()?);
+    let by_secret = bearer(&format!("secret = \"{SECRET}\""));
+    let by_keys = bearer("jwks = \"file:JWKS\"");
     let others = format!("{many}{guarded}{cors}{events}{mutations}");
     let sessions = format!("{many}{signed}{users}{guarded}{cors}{events}{mutations}");
     let text = match settings {
-        "bearer" => format!("{others}{}", by_secret()?),
-        "bearer-keys" => format!("{others}{}", bearer(profile, "jwks = \"file:JWKS\"")?),
-        "bearer-signed" => format!("{sessions}{}", by_secret()?),
-        "bearer-strict" => format!("{sessions}{}unsigned = false\n", by_secret()?),
-        "bearer-anonymous" => format!("{others}{}anonymous = \"visitor\"\n", by_secret()?),
-        "api-keys" => format!("{others}{}[api_keys]\ntable = \"api_keys\"\n", by_secret()?),
-        "open" => format!("{many}{uploads}{docs}{cors}{events}"),
+        "bearer" => format!("{others}{by_secret}[api_keys]\ntable = \"api_keys\"\n"),
+        "bearer-keys" => format!("{others}{by_keys}anonymous = \"visitor\"\n"),
+        "bearer-signed" => format!("{sessions}{by_secret}"),
+        "open" | "inferred" => format!("{many}{uploads}{docs}{cors}{events}"),
         "writes" | "keys" => format!("{many}{uploads}{docs}{cors}{events}{mutations}"),
         "signed" => format!("{many}{signed}{users}{uploads}{guarded}{cors}{events}"),
         "signed-writes" => format!("{many}{signed}{users}{uploads}{guarded}{cors}{events}{mutations}"),
         "bare" => bare.to_owned(),
         "only" => "[persisted]\nonly = true\nregistration = \"closed\"\npreload = \"PRELOAD\"\n".to_owned(),
         "brief" => format!("{many}{signed}ttl = \"1s\"\n{users}{uploads}{events}{mutations}"),
-        "bound" => format!("{many}{signed}binding = \"require\"\n{users}{uploads}"),
-        "unbound" => format!("{many}{signed}binding = \"off\"\n{users}"),
+        "strict" => {
+            format!(
+                "{many}{signed}binding = \"require\"\n{users}{uploads}{guarded}{by_secret}unsigned = false\n"
+            )
+        }
         "curtained" => format!("{docs}sql = \"false\"\nentities = [\"user\", \"post\"]\n"),
         "tight" => format!("[limits]\nlogin_per_minute = 3\n{signed}{users}"),
-        "metered" => format!("[limits]\nper_session = \"2/m\"\nlogin_per_minute = 1000000\n{signed}{users}"),
+        "metered" => {
+            let limits = "[limits]\nper_session = \"2/m\"\nlogin_per_minute = 1000000\n";
+            format!("{limits}{signed}binding = \"off\"\n{users}")
+        }
         "named" => format!("allowed_hosts = [\"mesh.example\"]\n{many}{uploads}{docs}{cors}{events}"),
         "small" => format!("[limits]\nresponse_bytes = 4096\n{docs}{mutations}"),
-        "policies" => format!("{many}{signed}{users}{mutations}"),
         "faulty" => format!("[persisted]\nmax_entries = 3\n{events}{mutations}"),
         "busy" => "[limits]\nrequests = 1\n".to_owned(),
         "rated" => format!("[limits]\nper_address = \"2/m\"\n{bare}"),
@@ -73,7 +69,7 @@ fn config(settings: &str, profile: &Profile) -> Result<String, Failure> {
     };
     // A slow read has a low priority, so it takes long on a busy machine. The cases of some settings wait for a timeout.
     let timeout = if matches!(settings, "faulty" | "busy") { "1s" } else { "50s" };
-    Ok(format!("request_timeout = \"{timeout}\"\n{text}"))
+    format!("request_timeout = \"{timeout}\"\n{text}")
 }
 
 /// Returns the settings that cases of the claimed level and profiles need.
@@ -88,14 +84,14 @@ fn required_settings(profile: &Profile) -> Vec<&'static str> {
         "only" => claims("persisted"),
         "curtained" => claims("docs"),
         "small" | "faulty" | "busy" => claims("hooks"),
-        "policies" => claims("policies"),
         "keys" => claims("keys"),
-        "signed-writes" => integrity && claims("mutations"),
-        "bearer" | "bearer-keys" | "bearer-anonymous" | "api-keys" => claims("bearer"),
-        "bearer-signed" | "bearer-strict" => integrity && claims("bearer"),
+        "inferred" => claims("inference"),
+        "signed-writes" => integrity && (claims("mutations") || claims("policies")),
+        "bearer" | "bearer-keys" => claims("bearer"),
+        "bearer-signed" => integrity && claims("bearer"),
         _ => integrity,
     };
-    SETTINGS.iter().map(|(name, _)| *name).filter(|name| needed(name)).collect()
+    SETTINGS.into_iter().filter(|name| needed(name)).collect()
 }
 
 /// Running servers, stopped when this value is dropped.
@@ -170,9 +166,7 @@ fn serve(
         Storage::Postgres(cluster) => cluster.database(&name, statements),
         Storage::MariaDb(server) => server.database(&name, statements),
     };
-    let config = config(settings, profile)
-        .map_err(|error| format!("{error:?}"))?
-        .replace("FOLDER", &folder.path().display().to_string());
+    let config = config(settings).replace("FOLDER", &folder.path().display().to_string());
     let config = config.replace("PRELOAD", &file("preload.json").display().to_string());
     let config = config.replace("JWKS", &file("jwks.json").display().to_string());
     let config = folder.write("mesh.toml", &claimed_sections(&config, profile));
@@ -180,17 +174,19 @@ fn serve(
     let mut command = crate::without_settings(program);
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error", "--config", &config]);
     let schema = match settings {
-        "bearer" | "bearer-keys" | "bearer-signed" | "bearer-strict" | "bearer-anonymous" | "api-keys"
+        "signed-writes" | "bearer" | "bearer-keys" | "bearer-signed"
             if profile.claims_profile("policies") =>
         {
             "policies.json"
         }
-        "policies" => "policies.json",
         "keys" => "keys.json",
         "faulty" | "busy" => "hooks.json",
         _ => "schema.json",
     };
-    command.args(["--database", &url, "--schema", &file(schema).display().to_string()]);
+    command.args(["--database", &url]);
+    if settings != "inferred" {
+        command.args(["--schema", &file(schema).display().to_string()]);
+    }
     command.stdin(Stdio::null());
     if let Ok(log) = log {
         command.stderr(log);

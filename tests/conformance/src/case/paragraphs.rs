@@ -9,41 +9,7 @@ pub const SPECIFICATION: &str = include_str!("../../../../SPEC.md");
 /// the parts of the introduction by their titles.
 #[must_use]
 pub fn in_specification(specification: &str) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    let mut section = String::new();
-    let mut numbered = false;
-    let mut fenced = false;
-    let close = |section: &str, numbered: bool, all: &mut Vec<String>| {
-        if !section.is_empty() && !numbered && section != "Introduction" {
-            all.push(section.to_owned());
-        }
-    };
-    for line in specification.lines() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        }
-        if fenced {
-            continue;
-        }
-        if let Some(title) = line.strip_prefix("## ") {
-            close(&section, numbered, &mut all);
-            numbered = false;
-            section = match title.split_once(' ') {
-                Some((number, _)) if number.bytes().all(|byte| byte.is_ascii_digit()) => format!("§{number}"),
-                _ => title.to_owned(),
-            };
-        } else if let Some(title) = line.strip_prefix("### ").filter(|_| section == "Introduction") {
-            all.push(format!("Introduction: {title}"));
-        } else if let Some((number, _)) = line.split_once(". ").filter(|_| section.starts_with('§'))
-            && !number.is_empty()
-            && number.bytes().all(|byte| byte.is_ascii_digit())
-        {
-            numbered = true;
-            all.push(format!("{section}.{number}"));
-        }
-    }
-    close(&section, numbered, &mut all);
-    all
+    all(specification).into_iter().map(|(name, _)| name).collect()
 }
 
 /// Returns the paragraphs that no case cites.
@@ -79,42 +45,56 @@ pub fn rules(case: &Case) -> Vec<String> {
     case.rule.iter().map(text).collect()
 }
 
-/// Returns the text of a paragraph in one line, without tables and examples.
+/// Returns the text of a paragraph without examples, in one line, but with a line for each row of a table.
 #[must_use]
 pub fn text(specification: &str, name: &str) -> Option<String> {
-    let (mut out, mut section, mut fenced, mut inside) = (String::new(), String::new(), false, false);
+    all(specification).into_iter().find(|(found, _)| found == name).map(|(_, text)| text)
+}
+
+/// Returns the names and texts of all paragraphs.
+fn all(specification: &str) -> Vec<(String, String)> {
+    let (mut all, mut section, mut fenced) = (Vec::<(String, String)>::new(), String::new(), false);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     for line in specification.lines() {
         if line.trim_start().starts_with("```") {
             fenced = !fenced;
         } else if fenced {
             continue;
         } else if let Some(title) = line.strip_prefix("## ") {
-            let number = title.split_once(' ').map(|(number, _)| number);
-            let number = number.filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+            let number = title.split_once(' ').map(|(number, _)| number).filter(|number| is_number(number));
             section = number.map_or_else(|| title.to_owned(), |number| format!("§{number}"));
-            inside = section == name;
+            all.push((section.clone(), String::new()));
         } else if let Some(title) = line.strip_prefix("### ") {
-            inside = section == name || format!("{section}: {title}") == name;
-        } else if let Some((number, text)) = line.split_once(". ").filter(|(number, _)| is_number(number)) {
-            inside = section == name || format!("{section}.{number}") == name;
-            push(&mut out, text, inside);
+            let is_part = section == "Introduction";
+            let name = if is_part { format!("{section}: {title}") } else { section.clone() };
+            // What follows such a title in a section with numbers belongs to none of them.
+            if all.last().is_some_and(|(last, _)| *last != name) {
+                all.push((name, String::new()));
+            }
+        } else if let Some((number, text)) = line.split_once(". ")
+            && section.starts_with('§')
+            && is_number(number)
+        {
+            all.push((format!("{section}.{number}"), String::new()));
+            push(&mut all, text);
         } else {
-            push(&mut out, line, inside);
+            push(&mut all, line);
         }
     }
-    (!out.is_empty()).then_some(out)
+    let numbered = |name: &str| all.iter().any(|(other, _)| other.starts_with(&format!("{name}.")));
+    let kept: Vec<bool> = all.iter().map(|(name, _)| name != "Introduction" && !numbered(name)).collect();
+    all.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(paragraph, _)| paragraph).collect()
 }
 
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn push(out: &mut String, line: &str, inside: bool) {
+/// Adds a line to the last paragraph.
+fn push(all: &mut [(String, String)], line: &str) {
     let line = line.trim();
-    if inside && !line.is_empty() && !line.starts_with('|') {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(&line.replace("**", ""));
+    let Some((_, out)) = all.last_mut().filter(|_| !line.is_empty() && !line.starts_with("|--")) else {
+        return;
+    };
+    let after_row = out.lines().last().is_some_and(|last| last.starts_with('|'));
+    if !out.is_empty() {
+        out.push(if line.starts_with('|') || after_row { '\n' } else { ' ' });
     }
+    out.push_str(&line.replace("**", ""));
 }

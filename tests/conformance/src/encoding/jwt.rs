@@ -10,6 +10,15 @@ use serde_json::{Map, Value, json};
 use super::base64url;
 use crate::files;
 
+/// The issuer of the fixture.
+pub const ISSUER: &str = "https://issuer.example/";
+
+/// The audience of its tokens.
+pub const AUDIENCE: &str = "https://api.example";
+
+/// The secret that it shares with the servers that have no key set.
+pub const SECRET: &str = "a secret of issuer and servers, of more than 32 bytes";
+
 /// A key of the issuer.
 #[derive(Debug, Clone)]
 pub enum Key {

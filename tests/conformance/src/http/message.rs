@@ -21,7 +21,7 @@ pub struct Request {
     pub hosts: Option<Vec<String>>,
     /// The headers in order, without `Host`.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The body; `Content-Length` is added unless `headers` contains it.
+    /// The body; `Content-Length` is added unless `headers` contains it or `Transfer-Encoding`.
     pub body: Option<Vec<u8>>,
 }
 
@@ -93,7 +93,9 @@ impl Request {
         for (name, value) in &self.headers {
             bytes.extend([name.as_bytes(), b": ", value, b"\r\n"].concat());
         }
-        if let Some(body) = self.body.as_ref().filter(|_| self.header_value("Content-Length").is_none()) {
+        let has_length =
+            ["Content-Length", "Transfer-Encoding"].iter().any(|name| self.header_value(name).is_some());
+        if let Some(body) = self.body.as_ref().filter(|_| !has_length) {
             bytes.extend(format!("Content-Length: {}\r\n", body.len()).into_bytes());
         }
         bytes.extend(b"\r\n");

@@ -93,7 +93,7 @@ fn write_verdict(out: &mut String, verdict: &Verdict) {
     let open = if verdict.is_fine() { "" } else { " open" };
     let _ = writeln!(out, "<details class=\"case {grade}\"{open}><summary>{title}</summary>");
     for rule in paragraphs::rules(case) {
-        let _ = writeln!(out, "<p>{}</p>", escape(&rule));
+        let _ = writeln!(out, "<p>{}</p>", escape(&rule).replace('\n', "<br>"));
     }
     let _ = writeln!(out, "<p><em>{}</em></p>", escape(&case.why));
     if let Some(known) = &verdict.known {

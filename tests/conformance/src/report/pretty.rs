@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::shortened;
+use super::{printable, shortened};
 use crate::case::paragraphs;
 use crate::execute::LoggedExchange;
 use crate::run::{Grade, Report, Verdict};
@@ -11,8 +11,11 @@ use crate::run::{Grade, Report, Verdict};
 /// The longest curl command that is printed.
 const CURL_MAX: usize = 8_000;
 
-/// The longest rule that is printed.
-const RULE_MAX: usize = 400;
+/// The most characters of a request, a response or a reason that are printed.
+const SHOWN_MAX: usize = 1_000;
+
+/// The width to which rules are wrapped.
+const WIDTH: usize = 110;
 
 pub(super) fn render(report: &Report) -> String {
     let mut out = String::new();
@@ -53,7 +56,7 @@ fn write_verdict(out: &mut String, verdict: &Verdict) {
     let case = &verdict.case;
     let _ = writeln!(out, "{:<12}{}  (SPEC {})", verdict.grade.name(), case.id, case.rule.join(", "));
     for rule in paragraphs::rules(case) {
-        let _ = writeln!(out, "    rule      {}", shortened(&rule, RULE_MAX));
+        write_wrapped(out, "rule", &rule);
     }
     let _ = writeln!(out, "    why       {}", case.why);
     if let Some(known) = &verdict.known {
@@ -61,21 +64,42 @@ fn write_verdict(out: &mut String, verdict: &Verdict) {
         return out.push('\n');
     }
     if let Some(last) = verdict.log.last() {
-        let _ = writeln!(out, "    sent      {}", last.request());
+        write_line(out, "sent", &last.request());
+        write_line(out, "got", &last.response());
     }
     for reason in &verdict.reasons {
-        let _ = writeln!(out, "    expected  {reason}");
+        write_line(out, "wrong", reason);
     }
-    if let Some(last) = verdict.log.last() {
-        let _ = writeln!(out, "    got       {}", last.response());
-        for curl in verdict.log.iter().filter_map(LoggedExchange::curl) {
-            let _ = match curl.len() {
-                length if length > CURL_MAX => {
-                    writeln!(out, "    (a request of {length} bytes; `--format json` has it in full)")
-                }
-                _ => writeln!(out, "    {curl}"),
-            };
-        }
+    for curl in verdict.log.iter().filter_map(LoggedExchange::curl) {
+        let _ = match curl.len() {
+            length if length > CURL_MAX => {
+                writeln!(out, "    (a request of {length} bytes; `--format json` has it in full)")
+            }
+            _ => writeln!(out, "    {curl}"),
+        };
     }
     out.push('\n');
+}
+
+/// Writes a label and a text of a server, of which control characters become escapes and little is shown.
+fn write_line(out: &mut String, label: &str, text: &str) {
+    let _ = writeln!(out, "    {label:<10}{}", shortened(&printable(text).replace('\n', "\\n"), SHOWN_MAX));
+}
+
+/// Writes a label and a text in lines of a readable width.
+fn write_wrapped(out: &mut String, label: &str, text: &str) {
+    let mut label = label;
+    for line in text.lines() {
+        let mut width = 0;
+        for word in line.split(' ') {
+            if width == 0 || width + word.len() > WIDTH {
+                let _ = write!(out, "{}    {label:<10}{word}", if width == 0 { "" } else { "\n" });
+                (label, width) = ("", 0);
+            } else {
+                let _ = write!(out, " {word}");
+            }
+            width += word.len() + 1;
+        }
+        out.push('\n');
+    }
 }

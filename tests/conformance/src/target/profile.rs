@@ -35,9 +35,19 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Parses a profile.
+    /// Parses a profile. A choice that it does not make is that of the reference server, which are the defaults of the
+    /// protocol.
     pub fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| format!("profile: {error}"))
+        let mut profile: Self = toml::from_str(text).map_err(|error| format!("profile: {error}"))?;
+        let mut choices = Self::reference()?.choices;
+        for (name, choice) in std::mem::take(&mut profile.choices) {
+            match (choices.get_mut(&name), choice) {
+                (Some(toml::Value::Table(all)), toml::Value::Table(own)) => all.extend(own),
+                (_, choice) => drop(choices.insert(name, choice)),
+            }
+        }
+        profile.choices = choices;
+        Ok(profile)
     }
 
     /// Reads a profile from a file.
@@ -46,9 +56,9 @@ impl Profile {
         Self::parse(&text.map_err(|error| format!("cannot read {}: {error}", path.display()))?)
     }
 
-    /// Reads the profile of the reference server, whose choices are the defaults.
+    /// Reads the profile of the reference server.
     pub fn reference() -> Result<Self, String> {
-        Self::parse(files::text("profile.toml")?)
+        toml::from_str(files::text("profile.toml")?).map_err(|error| format!("profile.toml: {error}"))
     }
 
     /// Returns a choice by its dotted name.

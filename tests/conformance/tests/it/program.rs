@@ -94,8 +94,7 @@ fn serial_run_sends_one_request_at_a_time() {
 #[test]
 fn fail_fast_ends_the_run_after_the_first_failure() {
     let server = Server::new(BODY);
-    let arguments =
-        ["--target", &server.url(), "--level", "L1", "--serial", "--fail-fast", "--format", "json"];
+    let arguments = ["--target", &server.url(), "--level", "L1", "--fail-fast", "--format", "json"];
     let report: Value = serde_json::from_str(&said(&arguments, 1).0).unwrap();
     let cases = report["cases"].as_array().unwrap();
     assert_eq!(report["counts"]["fail"], 1);

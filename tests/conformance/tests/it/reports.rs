@@ -1,10 +1,11 @@
 //! The content of reports.
 
+use mesh_conformance::case::paragraphs::{self, SPECIFICATION};
 use mesh_conformance::case::{self, Level};
 use mesh_conformance::profile::Profile;
 use mesh_conformance::report::{self, Format};
 use mesh_conformance::run::{self, Grade, Report, Selection};
-use mesh_conformance::target::Target;
+use mesh_conformance::target::{SETTINGS, Target, description};
 use serde_json::Value;
 
 use crate::server::{BODY, Server};
@@ -34,6 +35,43 @@ fn each_failure_has_the_text_of_its_rule() {
         );
     }
     assert!(report::html(&report).contains("MUST §3.7: Operators †."));
+}
+
+#[test]
+fn every_rule_has_a_text() {
+    let (cases, names) = (case::embedded().unwrap(), paragraphs::in_specification(SPECIFICATION));
+    assert_eq!(paragraphs::unknown(&names, &cases), []);
+    assert_eq!(paragraphs::without_case(&names, &cases), Vec::<&str>::new());
+    assert!(
+        names.iter().all(|name| paragraphs::text(SPECIFICATION, name).is_some_and(|text| !text.is_empty()))
+    );
+    let text = paragraphs::text(SPECIFICATION, "§3.8").unwrap();
+    assert!(
+        text.starts_with("Form of controls.") && text.ends_with("`[A-Za-z_][A-Za-z0-9_]{0,63}`."),
+        "{text}"
+    );
+}
+
+#[test]
+fn every_setting_is_described() {
+    assert!(SETTINGS.iter().all(|settings| !description(settings).is_empty()));
+}
+
+#[test]
+fn failures_are_in_the_order_of_the_specification() {
+    let report = report(BODY, &[]);
+    let failed = report.ids(Grade::Fail);
+    let position = |id: &str| failed.iter().position(|failed| *failed == id).unwrap();
+    let ids = ["2.1-collection", "2.12-reads", "3.3-order-of-keys", "4-blanks", "3.7-eq-text"];
+    assert!(ids.map(position).is_sorted(), "{failed:?}");
+}
+
+#[test]
+fn a_terminal_shows_the_body_that_was_sent_and_short_lines() {
+    let body = "\u{1}".repeat(5_000);
+    let text = report::render(&report(&body, &["2.7-collection"]), Format::Pretty);
+    assert!(text.contains("sent      POST /mesh  Content-Type: application/json  body {\"query\""), "{text}");
+    assert!(text.lines().all(|line| line.len() < 1_100), "{text}");
 }
 
 #[test]
