@@ -14,7 +14,6 @@ mod conformance;
 mod events;
 mod generated;
 mod guides;
-mod known_defects;
 mod mcp;
 mod mysql;
 mod operations;

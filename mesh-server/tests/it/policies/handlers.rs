@@ -2,26 +2,24 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::UNIX_EPOCH;
 
 use axum::Router;
 use axum::extract::{Path, Request as AxumRequest, State};
 use axum::routing::{get, post};
 use bytes::Bytes;
-use http::{HeaderMap, Request};
-use http_body_util::{BodyExt as _, Full};
-use mesh_server::mesh_integrity::{
-    Authenticator, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, Secret, SigningKey,
-};
+use http::Request;
+use http_body_util::Full;
 use mesh_server::mesh_plan::policy::{Access, Condition, SessionValue};
 use mesh_server::mesh_plan::{self, Change, Mesh, WriteRequest, WriteTarget};
 use mesh_server::mesh_schema::{Entity, EntityBuilder, FieldType, JoinDocument, Schema};
 use mesh_server::mesh_wire::{WireError, base64};
-use mesh_server::{App, Call, Integrity, Reply};
+use mesh_server::{App, Call, Integrity};
 use mesh_sqlite::Database;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tower_service::Service;
+
+use crate::integrity::site::{Ask, Login, Names, Reply, gate};
 
 const TABLES: &str = "
     CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT, owner_id TEXT NOT NULL DEFAULT 'ada');
@@ -30,27 +28,11 @@ const TABLES: &str = "
     INSERT INTO cards VALUES (1, NULL, 'ada'), (2, 1, 'bo');
 ";
 
-/// The password of all users is `pw`.
-struct Names;
-
-impl Authenticator for Names {
-    fn authenticate<'a>(&'a self, sent: &'a Credentials) -> BoxFuture<'a, Result<Identity, LoginError>> {
-        Box::pin(async move {
-            let text = |field| sent.get(field).and_then(Value::as_str).ok_or(LoginError::Missing { field });
-            match (text("login")?, text("password")?) {
-                ("guest-1", "pw") => Ok(Identity::new("guest-1").with_role("guest")),
-                (name, "pw") => Ok(Identity::new(name).with_role("author")),
-                _ => Err(LoginError::Wrong),
-            }
-        })
-    }
-}
-
-/// Returns the access of a role: authors see their own posts, guests their own cards without the post.
+/// Returns the access of a role: editors see their own posts, guests their own cards without the post.
 fn policy(role: &str, entity: &Entity) -> Access {
     let own = || Condition::equal("ownerId", SessionValue::UserId);
     match (role, entity.key.as_str()) {
-        ("author", "post") => Access::all().when(own()),
+        ("editor", "post") => Access::all().when(own()),
         ("guest", "card") => Access::all().except(["postId"]).when(own()),
         ("guest", "post") => Access::all(),
         _ => Access::none(),
@@ -93,10 +75,9 @@ impl Site {
             .unwrap();
         let sqlite = Database::open(&file).unwrap();
         let mesh = Mesh::builder(schema).default_mutator(sqlite.writer().unwrap()).default_resolver(sqlite);
-        let keys = Keys::new(&Secret::new("a secret of the tests that is long enough").unwrap());
         let app = App::builder(mesh.policy(policy).build().unwrap())
             .mutations(true)
-            .integrity(Integrity::new(Gate::new(keys), Names))
+            .integrity(Integrity::new(gate(), Names))
             .build()
             .unwrap();
         let mesh = app.clone().into_service();
@@ -114,30 +95,14 @@ impl Site {
         Self { router, file }
     }
 
-    async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, String)],
-        body: &str,
-    ) -> (u16, HeaderMap, Value) {
-        let mut request = Request::builder().method(method).uri(format!("/mesh/{path}"));
-        for (name, value) in headers {
-            request = request.header(*name, value);
-        }
-        let request = request.body(Full::new(Bytes::from(body.to_owned()))).unwrap();
-        let reply = Service::<Request<Full<Bytes>>>::call(&mut self.router.clone(), request).await.unwrap();
-        let (head, body) = reply.into_parts();
-        let body = body.collect().await.unwrap().to_bytes();
-        (head.status.as_u16(), head.headers, serde_json::from_slice(&body).unwrap_or(Value::Null))
+    async fn send(&self, ask: Ask) -> Reply {
+        let reply = Service::<Request<Full<Bytes>>>::call(&mut self.router.clone(), ask.into_request()).await;
+        Reply::read(reply.unwrap()).await
     }
 
-    async fn login(&self, name: &str) -> User<'_> {
-        let body = json!({"login": name, "password": "pw"}).to_string();
-        let (status, _, issued) = self.send("POST", "auth", &[json_type()], &body).await;
-        assert_eq!(status, 200, "{issued}");
-        let text = |key: &str| issued[key].as_str().unwrap().to_owned();
-        User { site: self, token: text("token"), key: SigningKey::new(&text("signingToken")) }
+    async fn login(&self, name: &str) -> Login {
+        let sent = json!({"login": name, "password": "pw"});
+        self.send(Ask::post("/mesh/auth", &sent)).await.login()
     }
 
     fn cell(&self, sql: &str) -> Option<String> {
@@ -146,12 +111,8 @@ impl Site {
     }
 }
 
-fn json_type() -> (&'static str, String) {
-    ("Content-Type", "application/json".to_owned())
-}
-
 /// Returns the parts of a call.
-async fn echo(call: Call, name: String) -> Result<Reply, WireError> {
+async fn echo(call: Call, name: String) -> Result<mesh_server::Reply, WireError> {
     call.notify(Change::entity("post"));
     let fields = call.fields()?;
     if fields.text("boom").is_some() {
@@ -166,95 +127,52 @@ async fn echo(call: Call, name: String) -> Result<Reply, WireError> {
         "name": name, "user": user, "shape": shape, "post": post, "names": names,
         "session": call.caller.session().is_some()
     });
-    Ok(Reply::json(reply.to_string()))
+    Ok(mesh_server::Reply::json(reply.to_string()))
 }
 
 /// Creates a card on a post that the server sets.
-async fn own_card(call: Call, post: i64) -> Result<Reply, WireError> {
+async fn own_card(call: Call, post: i64) -> Result<mesh_server::Reply, WireError> {
     let (fields, set) = (call.fields()?, [("postId", post.into())]);
     let request = WriteRequest::new(WriteTarget::Create { entity: "card" });
     Ok(call.created(call.write(request.with_fields(&fields).with_server_values(&set)).await?))
-}
-
-struct User<'s> {
-    site: &'s Site,
-    token: String,
-    key: SigningKey,
-}
-
-impl User<'_> {
-    fn headers(&self, message: &str) -> Vec<(&'static str, String)> {
-        vec![("X-Mesh-Token", self.token.clone()), ("X-Mesh-Signature", self.key.sign(message.as_bytes()))]
-    }
-
-    /// Returns the headers of a signature that is bound to one request.
-    fn bound_headers(&self, message: &str, [method, path, format]: [&str; 3]) -> Vec<(&'static str, String)> {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let time = UNIX_EPOCH.elapsed().unwrap().as_secs();
-        let nonce = format!("a-nonce-of-these-tests-{}", NEXT.fetch_add(1, Ordering::Relaxed));
-        let mut headers =
-            self.headers(&format!("{message}\n{method}\n/mesh/{path}\n{format}\n{time}\n{nonce}"));
-        headers.extend([("X-Mesh-Timestamp", time.to_string()), ("X-Mesh-Nonce", nonce)]);
-        headers
-    }
-
-    /// Sends a request with `body`, with a bound signature over `signed`.
-    async fn send_as(&self, method: &str, path: &str, query: &str, body: &str, signed: &str) -> (u16, Value) {
-        let digest = ring::digest::digest(&ring::digest::SHA256, signed.as_bytes());
-        let digest: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        let statement = if query.is_empty() { String::new() } else { base64::encode(query) };
-        let format = if query.is_empty() { "json" } else { "ql" };
-        let mut headers = self.bound_headers(&format!("{statement}\n{digest}"), [method, path, format]);
-        headers.push(json_type());
-        if !query.is_empty() {
-            headers.push(("X-Mesh-Query", statement));
-            headers.push(("X-Mesh-Format", "ql".to_owned()));
-        }
-        let (status, _, body) = self.site.send(method, path, &headers, body).await;
-        (status, body)
-    }
-
-    async fn write(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
-        let body = body.to_string();
-        self.send_as(method, path, "", &body, &body).await
-    }
 }
 
 #[tokio::test]
 async fn handlers_receive_caller_parameters_and_shape() {
     let site = Site::new();
     let bo = site.login("bo").await;
-    let (status, reply) = bo.write("POST", "echo/a%20b", json!({"x": 1})).await;
-    assert_eq!(status, 200);
+    let reply = site.send(bo.bind_once(Ask::post("/mesh/echo/a%20b", &json!({"x": 1})), "json")).await;
     let expected =
         json!({"name": "a b", "user": "bo", "shape": null, "post": null, "names": ["x"], "session": true});
-    assert_eq!(reply, expected, "post 1 is hidden from bo");
-    let body = r#"{"y":2}"#;
-    let reply = bo.send_as("POST", "echo/z", "{ post id }", body, body).await.1;
-    assert_eq!(reply["shape"], "{ post id }");
+    assert_eq!((reply.status, reply.json()), (200, expected), "post 1 is hidden from bo");
+    let shaped = Ask::post("/mesh/echo/z", &json!({"y": 2}));
+    let shaped = shaped.header("X-Mesh-Query", base64::encode("{ post id }")).header("X-Mesh-Format", "ql");
+    assert_eq!(site.send(bo.bind_once(shaped, "ql")).await.json()["shape"], "{ post id }");
 
-    let (status, headers, reply) = site.send("GET", "echo/q", &bo.headers(""), "").await;
-    assert_eq!((status, reply["names"].as_array().map(Vec::len)), (200, Some(0)));
-    assert!(headers.contains_key("etag"));
-    let (status, headers, reply) = site.send("HEAD", "echo/q", &bo.headers(""), "").await;
-    assert_eq!((status, reply), (200, Value::Null));
-    assert_ne!(headers["content-length"], "0");
+    let reply = site.send(bo.sign(Ask::new("GET", "/mesh/echo/q"))).await;
+    assert_eq!((reply.status, reply.json()["names"].as_array().map(Vec::len)), (200, Some(0)));
+    assert!(reply.headers.contains_key("etag"));
+    let reply = site.send(bo.sign(Ask::new("HEAD", "/mesh/echo/q"))).await;
+    assert_eq!((reply.status, reply.text.as_str()), (200, ""));
+    assert_ne!(reply.headers["content-length"], "0");
 }
 
 #[tokio::test]
 async fn handlers_fail_like_routes_of_the_protocol() {
     let site = Site::new();
     let bo = site.login("bo").await;
-    let (status, reply) = bo.write("POST", "echo/x", json!({"boom": 1})).await;
-    assert_eq!((status, reply["error"].as_str()), (500, Some("InternalError")));
-    let (status, reply) = bo.send_as("POST", "echo/x", "", "[]", "[]").await;
-    assert_eq!((status, reply["error"].as_str()), (400, Some("TransportError")));
-    let large = format!(r#"{{"x":"{}"}}"#, "x".repeat(1024 * 1024));
-    assert_eq!(bo.send_as("POST", "echo/x", "", &large, &large).await.0, 413);
+    for (body, status, error) in [
+        (json!({"boom": 1}), 500, "InternalError"),
+        (json!([]), 400, "TransportError"),
+        (json!({"x": "x".repeat(1024 * 1024)}), 413, "TransportError"),
+    ] {
+        let reply = site.send(bo.bind_once(Ask::post("/mesh/echo/x", &body), "json")).await;
+        assert_eq!(reply.why(), (status, error.to_owned()));
+    }
     // Mesh answers the methods that the application has not.
-    let (status, headers, reply) = site.send("PATCH", "echo/x", &[], "").await;
-    assert_eq!((status, reply["error"].as_str()), (405, Some("MethodNotAllowed")));
-    assert_eq!(headers["allow"], "GET, HEAD, PUT, DELETE, OPTIONS");
+    let reply = site.send(Ask::new("PATCH", "/mesh/echo/x")).await;
+    assert_eq!(reply.why(), (405, "MethodNotAllowed".to_owned()));
+    assert_eq!(reply.headers["allow"], "GET, HEAD, PUT, DELETE, OPTIONS");
 }
 
 /// Neither hidden fields nor values that the server sets appear in errors.
@@ -262,19 +180,24 @@ async fn handlers_fail_like_routes_of_the_protocol() {
 async fn hidden_names_are_not_revealed() {
     let site = Site::new();
     let guest = site.login("guest-1").await;
-    let (status, reply) = guest.write("PUT", "card/1/post", json!({"entityId": 1})).await;
-    assert_eq!((status, reply["message"].as_str()), (400, Some("The relation 'post' is not writable")));
-    let (status, reply) = guest.write("PUT", "card/1", json!({"postId": 1})).await;
-    assert_eq!(
-        (status, reply["message"].as_str()),
-        (400, Some("Field 'postId' not found on entity 'card'; did you mean 'post'?"))
-    );
-    let (status, reply) = guest.write("POST", "card", json!({"ownerId": "guest-1", "postId": 7})).await;
+    let write = async |method, path: &str, body: Value| {
+        let ask = Ask { method, ..Ask::post(&format!("/mesh/{path}"), &body) };
+        let reply = site.send(guest.bind_once(ask, "json")).await;
+        (reply.status, reply.json())
+    };
+    for (path, body, message) in [
+        ("card/1/post", json!({"entityId": 1}), "The relation 'post' is not writable"),
+        ("card/1", json!({"postId": 1}), "Field 'postId' not found on entity 'card'; did you mean 'post'?"),
+    ] {
+        let (status, reply) = write("PUT", path, body).await;
+        assert_eq!((status, reply["message"].as_str()), (400, Some(message)));
+    }
+    let (status, reply) = write("POST", "card", json!({"ownerId": "guest-1", "postId": 7})).await;
     assert_eq!(status, 400, "{reply}");
-    let (status, reply) = guest.write("POST", "own/7", json!({"ownerId": "guest-1"})).await;
+    let (status, reply) = write("POST", "own/7", json!({"ownerId": "guest-1"})).await;
     assert_eq!((status, reply["error"].as_str()), (409, Some("ConflictError")), "{reply}");
     assert!(!reply.to_string().contains("postId"), "{reply}");
-    let (status, reply) = guest.write("POST", "own/1", json!({"ownerId": "guest-1"})).await;
+    let (status, reply) = write("POST", "own/1", json!({"ownerId": "guest-1"})).await;
     assert_eq!((status, reply), (201, json!({"id": 3, "ownerId": "guest-1"})));
     assert_eq!(site.cell("SELECT post_id FROM cards WHERE id = 3").as_deref(), Some("1"));
 }
