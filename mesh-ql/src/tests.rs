@@ -7,6 +7,8 @@ mod wrong;
 mod wrong_controls;
 mod wrong_relational;
 
+use expect_test::Expect;
+
 use crate::{Format, Limits, Position, SyntaxError, parse};
 
 /// Formats an error for snapshots.
@@ -16,12 +18,17 @@ fn show(error: &SyntaxError) -> String {
     format!("{} @ {line}:{column}{path}", error.message)
 }
 
-/// Formats the errors of queries that must be refused, each below its query.
-fn refusals<'q>(format: Format, queries: impl IntoIterator<Item = &'q str>) -> String {
+/// Checks the errors of queries that must be refused. Each line of the table that is not indented is a query, to which
+/// `complete` adds what all queries have; its error follows.
+#[track_caller]
+fn check_refusals(format: Format, table: &Expect, complete: impl Fn(&str) -> String) {
+    let lines = || table.data().lines().filter(|line| !line.trim().is_empty());
+    let indent = lines().map(|line| line.len() - line.trim_start().len()).min().unwrap_or_default();
     let mut text = String::new();
-    for query in queries {
-        let error = parse(format, query, &Limits::default()).expect_err(query);
+    for query in lines().map(|line| &line[indent..]).filter(|line| !line.starts_with("    ")) {
+        let error = parse(format, &complete(query), &Limits::default()).expect_err(query);
         text.push_str(&format!("{query}\n    {}\n", show(&error)));
     }
-    text
+    assert!(!text.is_empty(), "the table has no queries");
+    table.assert_eq(&text);
 }

@@ -96,41 +96,6 @@ fn a_query_that_a_full_store_has_removed_is_unknown_even_if_it_was_in_use() {
 }
 
 #[test]
-fn ids_follow_from_format_and_text() {
-    // printf 'ql\0{ post title }' | sha256sum
-    let id = QueryId::new(Format::Ql, TITLES);
-    assert_eq!(id.to_string(), "q_b1ac7d3161a94b016491ac001920b033");
-    assert_eq!(id.to_string().parse(), Ok(id));
-    assert_ne!(QueryId::new(Format::Json, TITLES), id);
-    let upper = id.to_string().to_uppercase();
-    for wrong in ["", "q_", &id.to_string()[2..], &id.to_string()[..33], &format!("{id}0"), &upper, "q_é"] {
-        assert_eq!(wrong.parse::<QueryId>(), Err(InvalidQueryId), "{wrong}");
-    }
-}
-
-#[test]
-fn a_registered_query_is_found() {
-    let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
-    let id = done(queries.register(&mesh, titles(), None)).unwrap();
-    assert_eq!(done(queries.register(&mesh, titles(), None)).unwrap(), id, "registered again");
-    let query = done(queries.find(&id.to_string())).unwrap().unwrap();
-    assert_eq!((query.format(), query.text(), query.id()), (Format::Ql, TITLES, id));
-    assert!(done(queries.find("q_00000000000000000000000000000000")).unwrap().is_none());
-    assert!(done(queries.find("post")).unwrap().is_none());
-    assert_eq!(queries.in_memory(), 1);
-}
-
-#[test]
-fn a_query_that_does_not_fit_the_schema_is_not_registered() {
-    let (mesh, queries) = (mesh(), Persisted::new(Registration::Open));
-    for text in ["{ post secret }", "{ nosuch id }", "{ post", "", "{\"post\":{\"$select\":{\"id\":true}}}"] {
-        let refused = done(queries.register(&mesh, PersistedQuery::new(Format::Ql, text), None));
-        assert!(matches!(refused, Err(RegisterError::Query(_))), "{text}");
-    }
-    assert_eq!(queries.in_memory(), 0);
-}
-
-#[test]
 fn entries_are_bounded_and_queries_in_use_stay() {
     let queries = Persisted::new(Registration::Open).memory(10, 1 << 20);
     let used = add(&queries, 0, 5);

@@ -152,15 +152,4 @@ mod tests {
         check("{ user id fullName hasLast }", "1", r#"{"id":1,"fullName":"Ada","hasLast":false}"#);
         check("{ post author { fullName last } }", "7", r#"{"author":{"fullName":"Ada","last":null}}"#);
     }
-
-    #[test]
-    fn computed_fields_are_refused_in_controls() {
-        let text =
-            r#"{"user": {"$select": {"id": true}, "$orderBy": [{"field": "fullName", "direction": "asc"}]}}"#;
-        let error = mesh().plan(&Request::collection(Format::Json, text)).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "'fullName' is a computed field; it can be selected, but not used in $orderBy"
-        );
-    }
 }

@@ -2,14 +2,13 @@
 
 use expect_test::{Expect, expect};
 
-use super::refusals;
+use super::check_refusals;
 use crate::{Format, Limits, parse};
 
-/// Checks the errors of queries with these parts after `$select`.
-fn check(controls: &[&str], expected: Expect) {
-    let queries: Vec<String> = controls.iter().map(|controls| wrap(controls)).collect();
-    let shown = refusals(Format::Json, queries.iter().map(String::as_str));
-    expected.assert_eq(&shown.replace(HEAD, "").replace("\n}}\n", "\n"));
+/// Checks the errors of queries with these controls, which begin on the second line.
+#[track_caller]
+fn check(table: Expect) {
+    check_refusals(Format::Json, &table, wrap);
 }
 
 const HEAD: &str = "{\"user\": {\"$select\": {\"id\": true},\n";
@@ -20,24 +19,7 @@ fn wrap(controls: &str) -> String {
 
 #[test]
 fn relation_conditions() {
-    check(
-        &[
-            r#""$where": {"relation": "posts"}"#,
-            r#""$where": {"relation": 1, "op": "some"}"#,
-            r#""$where": {"relation": "posts", "op": "any"}"#,
-            r#""$where": {"relation": "posts", "op": "eq"}"#,
-            r#""$where": {"relation": "posts", "op": "every"}"#,
-            r#""$where": {"relation": "posts", "op": "some", "where": null}"#,
-            r#""$where": {"relation": "posts", "op": "some", "where": {}}"#,
-            r#""$where": {"relation": "posts", "op": "some", "value": 1}"#,
-            r#""$where": {"relation": "posts", "op": "some", "field": "id"}"#,
-            r#""$where": {"relation": "posts", "op": "some", "at": "/a"}"#,
-            r#""$where": {"field": "id", "op": "some", "value": 1}"#,
-            r#""$where": {"field": "id", "op": "eq", "value": 1, "where": {"field": "id", "op": "isNull"}}"#,
-            r#""$groupBy": ["id"], "$having": {"relation": "posts", "op": "some"}"#,
-            r#""$groupBy": ["id"], "$having": {"field": "id", "at": "/a", "op": "eq", "value": 1}"#,
-        ],
-        expect![[r#"
+    check(expect![[r#"
             "$where": {"relation": "posts"}
                 A condition needs 'op' @ 2:11 (user)
             "$where": {"relation": 1, "op": "some"}
@@ -66,21 +48,12 @@ fn relation_conditions() {
                 Unknown key 'relation'; expected 'aggregate', 'field', 'op', 'value', 'and', 'or' or 'not' @ 2:33 (user)
             "$groupBy": ["id"], "$having": {"field": "id", "at": "/a", "op": "eq", "value": 1}
                 Unknown key 'at'; expected 'aggregate', 'field', 'op', 'value', 'and', 'or' or 'not' @ 2:48 (user)
-        "#]],
-    );
+        "#]]);
 }
 
 #[test]
 fn json_paths() {
-    check(
-        &[
-            r#""$where": {"field": "meta", "at": "a", "op": "eq", "value": 1}"#,
-            r#""$where": {"field": "meta", "at": "/~2", "op": "eq", "value": 1}"#,
-            r#""$where": {"field": "meta", "at": 0, "op": "eq", "value": 1}"#,
-            r#""$where": {"at": "/a", "op": "eq", "value": 1}"#,
-            r#""$orderBy": [{"field": "meta", "at": "/a", "direction": "asc"}]"#,
-        ],
-        expect![[r#"
+    check(expect![[r#"
             "$where": {"field": "meta", "at": "a", "op": "eq", "value": 1}
                 'a' is not a JSON Pointer; write '/key/0', with '~1' for a slash in a key and '~0' for a tilde @ 2:35 (user)
             "$where": {"field": "meta", "at": "/~2", "op": "eq", "value": 1}
@@ -91,27 +64,12 @@ fn json_paths() {
                 'at' needs 'field', a field of type json @ 2:18 (user)
             "$orderBy": [{"field": "meta", "at": "/a", "direction": "asc"}]
                 Unknown key 'at'; expected 'field', 'aggregate', 'relation', 'direction' or 'nulls' @ 2:32 (user)
-        "#]],
-    );
+        "#]]);
 }
 
 #[test]
 fn aliases() {
-    let select = |selection: &str| format!("{{\"user\": {{\"$select\": {{{selection}}}}}}}");
-    let queries = [
-        r#""a b": {"$field": "id"}"#,
-        r#""a": {"$field": "id", "$select": {"id": true}}"#,
-        r#""a": {"$field": 1}"#,
-        r#""a": {"$select": {"id": true}, "$field": "id"}"#,
-        r#""a-b": {"$relation": "posts", "$select": {"id": true}}"#,
-        r#""a": {"$relation": null, "$select": {"id": true}}"#,
-        r#""a": {"$relation": "posts"}"#,
-        r#""a": {"$relation": "posts", "$select": {"n": true}, "$aggregate": {"n": {"fn": "count"}}}"#,
-    ]
-    .map(select);
-    let root = r#"{"user": {"$relation": "posts", "$select": {"id": true}}}"#;
-    let queries = queries.iter().map(String::as_str).chain([root]);
-    expect![[r#"
+    let table = expect![[r#"
         {"user": {"$select": {"a b": {"$field": "id"}}}}
             Alias 'a b' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 1:23 (user)
         {"user": {"$select": {"a": {"$field": "id", "$select": {"id": true}}}}}
@@ -130,24 +88,13 @@ fn aliases() {
             Alias 'n' is also selected; choose another alias @ 1:90 (user.a)
         {"user": {"$relation": "posts", "$select": {"id": true}}}
             Unknown key '$relation'; expected '$select', '$where', '$orderBy', '$page', '$distinct', '$groupBy', '$aggregate' or '$having' @ 1:11 (user)
-    "#]].assert_eq(&refusals(Format::Json, queries));
+    "#]];
+    check_refusals(Format::Json, &table, str::to_owned);
 }
 
 #[test]
 fn aggregated_relations() {
-    let relation = |controls: &str| {
-        format!(r#"{{"user": {{"$select": {{"posts": {{"$select": {{"id": true}}, {controls}}}}}}}}}"#)
-    };
-    let count = r#""$aggregate": {"n": {"fn": "count"}}"#;
-    let queries = [
-        r#""$groupBy": ["id"]"#.to_owned(),
-        format!(r#"{count}, "$orderBy": [{{"aggregate": "n", "direction": "asc"}}]"#),
-        format!(r#"{count}, "$page": {{"first": 1}}"#),
-        format!(r#"{count}, "$having": {{"aggregate": "n", "op": "gt", "value": 1}}"#),
-        format!(r#"{count}, "$distinct": ["id"]"#),
-    ]
-    .map(|controls| relation(&controls));
-    expect![[r#"
+    let table = expect![[r#"
         {"user": {"$select": {"posts": {"$select": {"id": true}, "$groupBy": ["id"]}}}}
             '$groupBy' of a relation needs '$aggregate' @ 1:58 (user.posts)
         {"user": {"$select": {"posts": {"$select": {"id": true}, "$aggregate": {"n": {"fn": "count"}}, "$orderBy": [{"aggregate": "n", "direction": "asc"}]}}}}
@@ -158,31 +105,16 @@ fn aggregated_relations() {
             '$having' requires '$groupBy' here; without it, the aggregates of a relation are a single object @ 1:96 (user.posts)
         {"user": {"$select": {"posts": {"$select": {"id": true}, "$aggregate": {"n": {"fn": "count"}}, "$distinct": ["id"]}}}}
             '$distinct' cannot be combined with '$groupBy' or '$aggregate' @ 1:96 (user.posts)
-    "#]].assert_eq(&refusals(Format::Json, queries.iter().map(String::as_str)));
-    let groups = relation(&format!(r#"{count}, "$groupBy": ["id"], "$page": {{"first": 1}}"#));
-    assert!(parse(Format::Json, &groups, &Limits::default()).is_ok());
+    "#]];
+    check_refusals(Format::Json, &table, str::to_owned);
+    let groups = r#"{"user": {"$select": {"posts": {"$select": {"id": true}, "$aggregate": {"n": {"fn": "count"}},
+        "$groupBy": ["id"], "$page": {"first": 1}}}}}"#;
+    assert!(parse(Format::Json, groups, &Limits::default()).is_ok());
 }
 
 #[test]
 fn orders_and_pages() {
-    check(
-        &[
-            r#""$orderBy": [{"relation": "posts", "direction": "asc"}]"#,
-            r#""$orderBy": [{"relation": "posts", "aggregate": "n", "direction": "asc"}]"#,
-            r#""$orderBy": [{"aggregate": {"fn": "count"}, "direction": "asc"}]"#,
-            r#""$orderBy": [{"relation": "posts", "aggregate": {"fn": "max"}, "direction": "asc"}]"#,
-            r#""$orderBy": [{"relation": "posts", "aggregate": {"field": "id"}, "direction": "asc"}]"#,
-            r#""$orderBy": [{"relation": "a", "aggregate": {"fn": "count"}, "direction": "asc"}, {"relation": "a", "aggregate": {"fn": "count"}, "direction": "desc"}]"#,
-            r#""$page": {"first": 1, "last": 1}"#,
-            r#""$page": {"last": 1, "after": null}"#,
-            r#""$page": {"first": 1, "before": null}"#,
-            r#""$page": {"before": "abc"}"#,
-            r#""$page": {"last": 0}"#,
-            r#""$page": {"last": 1, "before": 1}"#,
-            r#""$page": {"total": false}"#,
-            r#""$page": {"totals": true}"#,
-        ],
-        expect![[r#"
+    check(expect![[r#"
             "$orderBy": [{"relation": "posts", "direction": "asc"}]
                 An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' with 'aggregate': {fn, field} @ 2:14 (user)
             "$orderBy": [{"relation": "posts", "aggregate": "n", "direction": "asc"}]
@@ -211,24 +143,12 @@ fn orders_and_pages() {
                 'total' must be exactly true, not false @ 2:20 (user)
             "$page": {"totals": true}
                 Unknown key 'totals'; did you mean 'total'? @ 2:11 (user)
-        "#]],
-    );
+        "#]]);
 }
 
 #[test]
 fn parameters() {
-    check(
-        &[
-            r#""$where": {"field": "id", "op": "eq", "value": {"$param": "a b"}}"#,
-            r#""$where": {"field": "id", "op": "eq", "value": {"$param": 1}}"#,
-            r#""$where": {"field": "id", "op": "eq", "value": {}}"#,
-            r#""$where": {"field": "id", "op": "eq", "value": {"param": "a"}}"#,
-            r#""$where": {"field": "id", "op": "eq", "value": {"$param": "a", "type": "integer"}}"#,
-            r#""$where": {"field": "id", "op": "isNull", "value": {"$param": "a"}}"#,
-            r#""$page": {"first": {"$param": ""}}"#,
-            r#""$page": {"total": {"$param": "a"}}"#,
-        ],
-        expect![[r#"
+    check(expect![[r#"
             "$where": {"field": "id", "op": "eq", "value": {"$param": "a b"}}
                 Parameter 'a b' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 2:59 (user)
             "$where": {"field": "id", "op": "eq", "value": {"$param": 1}}
@@ -245,8 +165,7 @@ fn parameters() {
                 Parameter '' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 2:31 (user)
             "$page": {"total": {"$param": "a"}}
                 'total' must be exactly true, not an object @ 2:20 (user)
-        "#]],
-    );
+        "#]]);
 }
 
 #[test]

@@ -191,40 +191,6 @@ async fn eventually(mut holds: impl FnMut() -> bool) {
 }
 
 #[tokio::test]
-async fn a_stream_starts_with_the_record_and_continues_with_its_changes() {
-    let setup = setup();
-    let mut client = setup.open("{ post title }", "1").await;
-    let first = client.next().await.unwrap();
-    assert_eq!((first.event.as_str(), first.data.as_str()), ("update", r#"{"title":"one"}"#));
-    assert_eq!(first.id, sse_id(&first.data));
-    assert_eq!(client.decoder.retry_millis(), Some(2_000));
-    setup.write(1, "uno");
-    assert_eq!(client.data().await, r#"{"title":"uno"}"#);
-    setup.records.posts.lock().unwrap().remove(&1);
-    setup.changes.notify(Change::anything());
-    assert_eq!(client.data().await, "null");
-}
-
-fn sse_id(data: &str) -> String {
-    mesh_wire::sse::id(data.as_bytes())
-}
-
-#[tokio::test]
-async fn changes_outside_the_selection_send_nothing() {
-    let setup = setup();
-    let mut client = setup.open("{ post id }", "1").await;
-    assert_eq!(client.data().await, r#"{"id":1}"#);
-    let before = setup.records.reads();
-    setup.write(1, "uno");
-    assert!(client.is_silent().await);
-    assert_eq!(setup.records.reads(), before + 1, "the record is read and its data is unchanged");
-    setup.write(2, "dos");
-    setup.changes.notify(Change::entity("comment"));
-    assert!(client.is_silent().await);
-    assert_eq!(setup.records.reads(), before + 1, "changes of other records cause no reading");
-}
-
-#[tokio::test]
 async fn equal_streams_share_one_reading() {
     let setup = setup();
     let opening = (0..200).map(|_| setup.open("{ post title }", "1"));
@@ -294,20 +260,6 @@ async fn a_new_stream_reads_the_current_data() {
 }
 
 #[tokio::test]
-async fn data_that_the_client_has_is_not_sent_again() {
-    let setup = setup();
-    let subscribe = || setup.subscribe("{ post title }", "1", Subscriber::default());
-    let known = sse_id(r#"{"title":"one"}"#);
-    let mut client = Client::new(subscribe().await.unwrap(), Some(&known));
-    assert!(client.is_silent().await);
-    assert_eq!(client.decoder.retry_millis(), Some(2_000), "the stream has started");
-    setup.write(1, "uno");
-    assert_eq!(client.data().await, r#"{"title":"uno"}"#);
-    let mut late = Client::new(subscribe().await.unwrap(), Some(&known));
-    assert_eq!(late.data().await, r#"{"title":"uno"}"#);
-}
-
-#[tokio::test]
 async fn a_slow_client_skips_to_the_latest_data() {
     let setup = setup();
     let mut slow = setup.open("{ post title }", "1").await;
@@ -353,61 +305,6 @@ async fn a_failing_first_reading_is_an_error_reply() {
     let error = setup.subscribe("{ post title }", "1", Subscriber::default()).await.err().unwrap();
     assert_eq!(error, WireError::resolver());
     eventually(|| setup.hub.counts() == (0, 0)).await;
-}
-
-#[tokio::test]
-async fn a_failing_reading_is_reported_and_retried() {
-    let setup = setup();
-    let mut client = setup.open("{ post title }", "1").await;
-    client.data().await;
-    setup.records.fails.store(true, Ordering::SeqCst);
-    setup.write(1, "uno");
-    let event = client.next().await.unwrap();
-    assert_eq!(event.event, "error");
-    let body: mesh_wire::ErrorBody = serde_json::from_str(&event.data).unwrap();
-    assert_eq!(
-        (body.error.as_str(), body.request_id.as_deref()),
-        ("ResolverError", Some(request_id().as_str()))
-    );
-    assert!(!event.data.contains("out of order"), "{}", event.data);
-    setup.records.fails.store(false, Ordering::SeqCst);
-    // The retry finds the change without another notification.
-    assert_eq!(client.data().await, r#"{"title":"uno"}"#);
-}
-
-fn subscriber(session: &str, end: &Arc<Mutex<Option<WireError>>>) -> Subscriber {
-    let end = Arc::clone(end);
-    Subscriber {
-        principal: Some(Arc::new(Principal::new("7", session))),
-        session_check: Some(Arc::new(move || {
-            let error = end.lock().unwrap().clone();
-            std::future::ready(error.map_or(Ok(()), Err)).boxed()
-        })),
-    }
-}
-
-#[tokio::test]
-async fn the_streams_of_a_session_end_with_it() {
-    let setup = setup();
-    let ends = [Arc::default(), Arc::default()];
-    let mut clients = Vec::new();
-    for session in ["a", "a", "b"] {
-        let end = &ends[usize::from(session == "b")];
-        let subscription = setup.subscribe("{ post title }", "1", subscriber(session, end)).await.unwrap();
-        clients.push(Client::new(subscription, None));
-    }
-    for client in &mut clients {
-        client.data().await;
-    }
-    *ends[0].lock().unwrap() = Some(WireError::rate_limit(1));
-    for client in &mut clients[..2] {
-        let event = tokio::time::timeout(Duration::from_secs(3), client.next()).await.unwrap().unwrap();
-        assert_eq!(event.event, "error");
-        assert!(event.data.contains("RateLimitError"), "{}", event.data);
-        assert_eq!(client.next().await, None, "the stream has ended");
-    }
-    setup.write(1, "uno");
-    assert_eq!(clients[2].data().await, r#"{"title":"uno"}"#);
 }
 
 #[tokio::test]

@@ -230,59 +230,6 @@ fn an_id_is_bound_as_a_value() {
 }
 
 #[test]
-fn values_of_a_cursor_are_bound() {
-    let world = World::new("cursors");
-    for direction in ["asc", "desc"] {
-        let mut after = Json::Null;
-        let mut later: Option<Vec<String>> = None;
-        let mut met = Vec::new();
-        loop {
-            let order = json!([{"field": "name", "direction": direction}]);
-            let page = json!({"first": 1, "after": after});
-            let node = json!({"$select": {"id": true}, "$orderBy": order, "$page": page});
-            let query = json!({"note": node}).to_string();
-            let request = Request::collection(Format::Json, &query);
-            let text = sql(&world.plan(&request));
-            if !after.is_null() {
-                assert_eq!(&text, later.get_or_insert_with(|| text.clone()), "{query}");
-            }
-            let body = world.read(&request);
-            met.push(body["items"][0]["id"].as_str().unwrap().to_owned());
-            if body["pageInfo"]["hasNextPage"] == json!(false) {
-                break;
-            }
-            after = body["pageInfo"]["endCursor"].clone();
-        }
-        let mut expected = hostile();
-        met.sort();
-        expected.sort();
-        assert!(met == expected, "{direction}: {} of {} ids", met.len(), expected.len());
-    }
-}
-
-#[test]
-fn equality_compares_the_exact_text() {
-    let world = World::new("equal");
-    let texts = hostile();
-    for (at, text) in texts.iter().enumerate() {
-        let owner = &texts[(at + texts.len() - 7) % texts.len()];
-        let ids = |op: &str, value: Json| {
-            let leaf = json!({"field": "name", "op": op, "value": value});
-            let node = json!({"$select": {"id": true}, "$where": leaf});
-            let query = json!({"note": node}).to_string();
-            world.read(&Request::collection(Format::Json, &query))["items"].clone()
-        };
-        let only = json!([{"id": owner}]);
-        assert_eq!(ids("eq", json!(text)), only, "{text:?}");
-        assert_eq!(ids("in", json!([text])), only, "{text:?}");
-        let escaped: String = text.chars().flat_map(|c| ['\\', c]).collect();
-        if Pattern::new(&escaped, false).is_ok() {
-            assert_eq!(ids("like", json!(escaped)), only, "{text:?}");
-        }
-    }
-}
-
-#[test]
 fn names_are_quoted_and_nothing_is_written() {
     let world = World::new("names");
     let before = std::fs::read(&world.path).unwrap();

@@ -1,4 +1,3 @@
-//! Resolvers of the application: computed fields and failures.
+//! Resolvers of the application.
 
-mod computed;
 mod failures;

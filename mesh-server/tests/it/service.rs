@@ -110,14 +110,6 @@ async fn a_fallback_is_told_the_address_of_the_client() {
 }
 
 #[tokio::test]
-async fn the_base_path_accepts_posts_behind_a_router() {
-    let router = nested("/api/mesh", "/api/mesh", app("/"));
-    let at = Endpoint::parse("http://localhost/api/mesh").unwrap();
-    let posted = client::post(&at, mesh_ql::Format::Ql, "{ post id }", Some("1".into())).unwrap();
-    assert_eq!(ask(&router, posted).await, (StatusCode::OK, r#"{"id":1}"#.to_owned()));
-}
-
-#[tokio::test]
 async fn signatures_cover_the_path_that_was_sent() {
     let secret = Secret::new("a secret that only tests have, and long enough").unwrap();
     let gate = Gate::new(Keys::new(&secret)).binding(Binding::Require);

@@ -249,17 +249,6 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_authorization_is_refused_where_it_counts() {
-        let mut headers = HeaderMap::new();
-        headers.append("authorization", HeaderValue::from_static("Bearer a"));
-        headers.append("authorization", HeaderValue::from_static("Bearer a"));
-        let found = MeshHeaders::scan(&headers).reject_repeated().unwrap();
-        let error = found.authorization().unwrap_err();
-        assert_eq!(error.status.as_u16(), 400);
-        assert!(error.message.contains("Authorization"), "{}", error.message);
-    }
-
-    #[test]
     fn the_statement_is_the_query_or_its_id() {
         let mut headers = HeaderMap::new();
         assert_eq!(MeshHeaders::scan(&headers).reject_repeated().unwrap().statement(), b"");

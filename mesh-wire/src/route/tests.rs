@@ -46,16 +46,6 @@ fn route_with(profiles: &Profiles, base: &str, method: &str, path: &str) -> Stri
 }
 
 #[test]
-fn reads_have_routes() {
-    assert_eq!(route("/mesh", "GET", "/mesh/user"), "list user");
-    assert_eq!(route("/mesh", "HEAD", "/mesh/user"), "list user");
-    assert_eq!(route("/mesh", "GET", "/mesh/user/1"), "one user 1");
-    assert_eq!(route("/mesh", "HEAD", "/mesh/user/1"), "one user 1");
-    assert_eq!(route("/mesh", "PUT", "/mesh/user/1"), "one user 1");
-    assert_eq!(route("/mesh", "POST", "/mesh"), "post");
-}
-
-#[test]
 fn a_trailing_slash_is_ignored_once() {
     assert_eq!(route("/mesh", "POST", "/mesh/"), "post");
     assert_eq!(route("/mesh", "GET", "/mesh/user/"), "list user");
@@ -77,86 +67,9 @@ fn any_base_path_works() {
     }
 }
 
-#[test]
-fn segments_are_decoded_once() {
-    assert_eq!(route("/mesh", "GET", "/mesh/user/a%20b"), "one user a b");
-    assert_eq!(route("/mesh", "GET", "/mesh/user/..%2fx"), "one user ../x");
-    assert_eq!(route("/mesh", "GET", "/mesh/user/%252F"), "one user %2F");
-    assert_eq!(route("/mesh", "GET", "/mesh/%C3%A9tat/%F0%9F%A6%80"), "one état 🦀");
-    assert_eq!(route("/mesh", "GET", "/m%65sh/user/1%3Bdrop"), "one user 1;drop");
-    assert_eq!(route("/mesh", "GET", "/mesh/user/%00"), "one user \0");
-}
-
-#[test]
-fn undecodable_segments_are_transport_errors() {
-    for path in ["/mesh/%", "/mesh/user/%4", "/mesh/user/%zz", "/mesh/user/%ff", "/mesh/%C3/1"] {
-        assert_eq!(route("/mesh", "GET", path), "400 TransportError", "{path}");
-        assert_eq!(route("/mesh", "DELETE", path), "400 TransportError", "{path}");
-    }
-    let error =
-        Route::parse(&BasePath::default(), &Profiles::default(), &Method::GET, "/mesh/user/%zz").unwrap_err();
-    assert_eq!(
-        error.message,
-        "Segment 3 of the path cannot be decoded: a '%' is not followed by two hex digits"
-    );
-}
-
-#[test]
-fn refused_methods_get_the_allowed_ones() {
-    for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH", "BREW"] {
-        assert_eq!(route("/mesh", method, "/mesh"), "405 POST, OPTIONS", "{method}");
-    }
-    for method in ["PUT", "POST", "DELETE", "PATCH", "TRACE"] {
-        assert_eq!(route("/mesh", method, "/mesh/user"), "405 GET, HEAD, OPTIONS", "{method}");
-    }
-    for method in ["POST", "DELETE", "PATCH", "get"] {
-        assert_eq!(route("/mesh", method, "/mesh/user/1"), "405 GET, HEAD, PUT, OPTIONS", "{method}");
-    }
-}
-
-#[test]
-fn routes_of_disabled_profiles_are_refused() {
-    for path in ["/mesh/queries", "/mesh/auth/", "/mesh/logout", "/mesh/%71ueries"] {
-        for method in ["GET", "POST", "PUT"] {
-            assert_eq!(route("/mesh", method, path), "405 OPTIONS", "{method} {path}");
-        }
-    }
-    for path in ["/mesh/user/1/avatar", "/mesh/user/1/posts/2", "/mesh/files/sha256/ab/cd"] {
-        for method in ["GET", "POST", "PUT", "DELETE"] {
-            assert_eq!(route("/mesh", method, path), "405 OPTIONS", "{method} {path}");
-        }
-    }
-    assert_eq!(route("/mesh", "GET", "/mesh/user/1/events"), "404 NotFound");
-}
-
 fn all_profiles() -> Profiles {
     let files = Cow::Borrowed("files");
     Profiles { integrity: true, persisted: true, uploads: true, events: true, mutations: true, files }
-}
-
-#[test]
-fn routes_of_enabled_profiles_are_found() {
-    let on = |method, path| route_with(&all_profiles(), "/mesh", method, path);
-    assert_eq!(on("POST", "/mesh/queries"), "register");
-    assert_eq!(on("POST", "/mesh/auth"), "login");
-    assert_eq!(on("POST", "/mesh/logout/"), "logout");
-    assert_eq!(on("POST", "/mesh/batch"), "batch");
-    assert_eq!(on("GET", "/mesh/batch"), "405 POST, OPTIONS");
-    assert_eq!(on("GET", "/mesh/logout"), "405 POST, OPTIONS");
-    assert_eq!(on("GET", "/mesh/user/1/events"), "events of user 1");
-    assert_eq!(on("DELETE", "/mesh/user/1/events"), "405 GET, HEAD, OPTIONS");
-    assert_eq!(on("HEAD", "/mesh/files/sha256/ab/cd"), "file sha256/ab/cd");
-    assert_eq!(on("GET", "/mesh/files/sha256/..%2f/cd"), "file sha256/..//cd");
-    assert_eq!(on("POST", "/mesh/user"), "create user");
-    assert_eq!(on("PUT", "/mesh/user/1"), "update user 1");
-    assert_eq!(on("GET", "/mesh/user/1"), "one user 1");
-    assert_eq!(on("DELETE", "/mesh/user/1"), "delete user 1");
-    assert_eq!(on("POST", "/mesh/user/1/posts"), "attach posts to user 1");
-    assert_eq!(on("PUT", "/mesh/post/1/author"), "connect author of post 1");
-    assert_eq!(on("DELETE", "/mesh/post/1/author"), "disconnect author of post 1");
-    assert_eq!(on("DELETE", "/mesh/user/1/posts/7"), "remove 7 from posts of user 1");
-    assert_eq!(on("GET", "/mesh/user/1/posts/7"), "405 DELETE, OPTIONS");
-    assert_eq!(on("PATCH", "/mesh/user/1"), "405 GET, HEAD, PUT, DELETE, OPTIONS");
 }
 
 #[test]
@@ -221,15 +134,6 @@ fn longer_paths_are_unknown() {
     assert_eq!(route("/mesh", "GET", "/mesh/a/b/c/d/e"), "404 NotFound");
     assert_eq!(route("/mesh", "GET", &"/a".repeat(10_000)), "404 NotFound");
     assert_eq!(route("", "GET", &"/".repeat(10_000)), "404 NotFound");
-}
-
-#[test]
-fn options_lists_the_methods() {
-    assert_eq!(route("/mesh", "OPTIONS", "/mesh"), "options POST, OPTIONS");
-    assert_eq!(route("/mesh", "OPTIONS", "/mesh/user"), "options GET, HEAD, OPTIONS");
-    assert_eq!(route("/mesh", "OPTIONS", "/mesh/user/1"), "options GET, HEAD, PUT, OPTIONS");
-    assert_eq!(route("/mesh", "OPTIONS", "/mesh/queries"), "options OPTIONS");
-    assert_eq!(route("/mesh", "OPTIONS", "/other"), "404 NotFound");
 }
 
 #[test]

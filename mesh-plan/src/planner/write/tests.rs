@@ -3,6 +3,7 @@
 use expect_test::{Expect, expect};
 use mesh_schema::{FieldType, JoinDocument, Schema, ThroughDocument, Writable};
 
+use super::super::tests::check_messages;
 use super::{WriteRequest, WriteTarget};
 use crate::{Context, Fields, Mesh, Mutation, RecordId, WriteError, Written};
 
@@ -57,11 +58,30 @@ fn blog() -> Mesh {
     Mesh::builder(schema).default_mutator(no_mutator).build().unwrap()
 }
 
+/// Checks the messages that refuse writes with these methods, paths and bodies.
 #[track_caller]
-fn refused(target: WriteTarget<'_>, body: &str, expected: Expect) {
+fn refused(table: Expect) {
+    check_messages(&table, |write| {
+        let (method, rest) = write.split_once(' ').unwrap();
+        let (path, body) = rest.split_once(' ').unwrap();
+        refusal(target(method, &path.split('/').collect::<Vec<_>>()), body)
+    });
+}
+
+fn target<'p>(method: &str, path: &[&'p str]) -> WriteTarget<'p> {
+    match (method, path) {
+        ("POST", &[entity]) => WriteTarget::Create { entity },
+        ("PUT", &[entity, id]) => WriteTarget::Update { entity, id: RecordId::Text(id) },
+        ("DELETE", &[entity, id]) => WriteTarget::Delete { entity, id: RecordId::Text(id) },
+        ("POST", &[entity, id, relation]) => WriteTarget::Attach { entity, id: RecordId::Text(id), relation },
+        ("PUT", &[entity, id, relation]) => WriteTarget::Connect { entity, id: RecordId::Text(id), relation },
+        _ => panic!("{method} {path:?}"),
+    }
+}
+
+fn refusal(target: WriteTarget<'_>, body: &str) -> String {
     let fields = Fields::parse(body.as_bytes()).unwrap();
-    let error = blog().plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap_err();
-    expected.assert_eq(&error.to_string());
+    blog().plan_write(&WriteRequest::new(target).with_fields(&fields)).unwrap_err().to_string()
 }
 
 const USER: WriteTarget<'_> = WriteTarget::Update { entity: "user", id: RecordId::Text("1") };
@@ -69,145 +89,97 @@ const POST: WriteTarget<'_> = WriteTarget::Update { entity: "post", id: RecordId
 
 #[test]
 fn errors_about_names_say_what_is_allowed() {
-    refused(
-        POST,
-        r#"{"titel": 1}"#,
-        expect!["Field 'titel' not found on entity 'post'; did you mean 'title'?"],
-    );
-    refused(POST, r#"{"status": "x"}"#, expect!["Field 'status' on entity 'post' is not writable"]);
-    refused(
-        POST,
-        r#"{"author": 1}"#,
-        expect!["'author' on entity 'post' is a relation; write it at the path of the relation"],
-    );
-    refused(
-        USER,
-        r#"{"shout": "x"}"#,
-        expect!["'shout' is a computed field; write the fields that it is computed from"],
-    );
-    refused(WriteTarget::Create { entity: "tag" }, "{}", expect!["Entity 'tag' is not writable"]);
-    refused(
-        WriteTarget::Delete { entity: "tag", id: RecordId::Text("a") },
-        "{}",
-        expect!["Entity 'tag' is not writable"],
-    );
-    refused(
-        WriteTarget::Create { entity: "tags" },
-        "{}",
-        expect!["Entity 'tags' not found; did you mean 'tag'?"],
-    );
-    refused(
-        WriteTarget::Create { entity: "log" },
-        "{}",
-        expect!["Entity 'log' has no id field, so its records cannot be written"],
-    );
+    refused(expect![[r#"
+        PUT post/1 {"titel": 1}
+            Field 'titel' not found on entity 'post'; did you mean 'title'?
+        PUT post/1 {"status": "x"}
+            Field 'status' on entity 'post' is not writable
+        PUT post/1 {"author": 1}
+            'author' on entity 'post' is a relation; write it at the path of the relation
+        PUT user/1 {"shout": "x"}
+            'shout' is a computed field; write the fields that it is computed from
+        POST tag {}
+            Entity 'tag' is not writable
+        DELETE tag/a {}
+            Entity 'tag' is not writable
+        POST tags {}
+            Entity 'tags' not found; did you mean 'tag'?
+        POST log {}
+            Entity 'log' has no id field, so its records cannot be written
+    "#]]);
 }
 
 #[test]
 fn errors_about_relations_say_what_is_allowed() {
-    let attach = |relation| WriteTarget::Attach { entity: "post", id: RecordId::Text("1"), relation };
-    let connect = |relation| WriteTarget::Connect { entity: "post", id: RecordId::Text("1"), relation };
-    refused(attach("tag"), "{}", expect!["Relation 'tag' not found on entity 'post'; did you mean 'tags'?"]);
-    refused(
-        attach("title"),
-        "{}",
-        expect!["'title' on entity 'post' is not a relation; write it as a field of its record"],
-    );
-    refused(
-        attach("author"),
-        "{}",
-        expect!["'author' leads to one record; connect it by PUT, disconnect it by DELETE"],
-    );
-    refused(
-        attach("tags"),
-        "{}",
-        expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …} with a string, a number or an array of the id's parts, not nothing"#
-        ]],
-    );
-    refused(
-        attach("tags"),
-        r#"{"entityId": [1]}"#,
-        expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …} with a string, a number or an array of the id's parts, not a list"#
-        ]],
-    );
-    refused(
-        attach("tags"),
-        r#"{"entityId": "a", "label": "x"}"#,
-        expect![[
-            r#"A write of the relation 'tags' takes {"entityId": …} with a string, a number or an array of the id's parts, not the member 'label'"#
-        ]],
-    );
-    refused(
-        connect("tags"),
-        r#"{"entityId": "a"}"#,
-        expect![
-            "'tags' leads to many records; link one by POST, unlink it by DELETE with its id in the path"
-        ],
-    );
-    let posts = WriteTarget::Attach { entity: "user", id: RecordId::Text("1"), relation: "posts" };
-    refused(
-        posts,
-        r#"{"title": "x", "authorId": 2}"#,
-        expect!["'authorId' is set by the relation 'posts' of the path; leave it out"],
-    );
+    refused(expect![[r#"
+        POST post/1/tag {}
+            Relation 'tag' not found on entity 'post'; did you mean 'tags'?
+        POST post/1/title {}
+            'title' on entity 'post' is not a relation; write it as a field of its record
+        POST post/1/author {}
+            'author' leads to one record; connect it by PUT, disconnect it by DELETE
+        POST post/1/tags {}
+            A write of the relation 'tags' takes {"entityId": …} with a string, a number or an array of the id's parts, not nothing
+        POST post/1/tags {"entityId": [1]}
+            A write of the relation 'tags' takes {"entityId": …} with a string, a number or an array of the id's parts, not a list
+        POST post/1/tags {"entityId": "a", "label": "x"}
+            A write of the relation 'tags' takes {"entityId": …} with a string, a number or an array of the id's parts, not the member 'label'
+        PUT post/1/tags {"entityId": "a"}
+            'tags' leads to many records; link one by POST, unlink it by DELETE with its id in the path
+        POST user/1/posts {"title": "x", "authorId": 2}
+            'authorId' is set by the relation 'posts' of the path; leave it out
+    "#]]);
 }
 
 #[test]
 fn ids_that_cannot_exist_are_not_found() {
-    refused(
-        WriteTarget::Delete { entity: "post", id: RecordId::Text("x") },
-        "{}",
-        expect!["There is no 'post' with the id 'x'"],
-    );
-    let connect = WriteTarget::Connect { entity: "post", id: RecordId::Text("1"), relation: "author" };
-    refused(connect, r#"{"entityId": "x"}"#, expect!["There is no 'user' with the id 'x'"]);
-    refused(connect, r#"{"entityId": 1.5}"#, expect!["There is no 'user' with the id '1.5'"]);
+    refused(expect![[r#"
+        DELETE post/x {}
+            There is no 'post' with the id 'x'
+        PUT post/1/author {"entityId": "x"}
+            There is no 'user' with the id 'x'
+        PUT post/1/author {"entityId": 1.5}
+            There is no 'user' with the id '1.5'
+    "#]]);
 }
 
 #[test]
 fn values_that_do_not_fit_are_refused() {
-    refused(USER, r#"{"name": 1}"#, expect!["'name' takes text, not 1"]);
-    refused(USER, r#"{"name": {"a": 1}}"#, expect!["'name' takes text, not an object"]);
-    refused(USER, r#"{"age": 1.5}"#, expect!["'age' takes a 64-bit integer, not 1.5"]);
-    refused(USER, r#"{"age": "1"}"#, expect![[r#"'age' takes a 64-bit integer, not the text "1""#]]);
-    refused(
-        USER,
-        r#"{"visits": "many"}"#,
-        expect![[r#"'visits' takes a 64-bit integer, as a number or as text, not the text "many""#]],
-    );
-    refused(
-        USER,
-        r#"{"balance": "1,5"}"#,
-        expect![[r#"'balance' takes a decimal number, as a number or as text, not the text "1,5""#]],
-    );
-    refused(USER, r#"{"active": 1}"#, expect!["'active' takes true or false, not 1"]);
-    refused(
-        USER,
-        r#"{"born": "2023-02-30"}"#,
-        expect![[r#"'born' takes a day such as "2024-05-01", not the text "2023-02-30""#]],
-    );
-    refused(
-        USER,
-        r#"{"seen": "soon"}"#,
-        expect![[r#"'seen' takes a time such as "2024-05-01T12:30:00Z", not the text "soon""#]],
-    );
-    refused(USER, r#"{"photo": "?"}"#, expect![[r#"'photo' takes base64 text, not the text "?""#]]);
-    refused(
-        USER,
-        r#"{"key": "x"}"#,
-        expect![[r#"'key' takes a UUID such as "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", not the text "x""#]],
-    );
-    refused(USER, r#"{"anything": []}"#, expect!["'anything' takes a scalar, not a list"]);
+    refused(expect![[r#"
+        PUT user/1 {"name": 1}
+            'name' takes text, not 1
+        PUT user/1 {"name": {"a": 1}}
+            'name' takes text, not an object
+        PUT user/1 {"age": 1.5}
+            'age' takes a 64-bit integer, not 1.5
+        PUT user/1 {"age": "1"}
+            'age' takes a 64-bit integer, not the text "1"
+        PUT user/1 {"visits": "many"}
+            'visits' takes a 64-bit integer, as a number or as text, not the text "many"
+        PUT user/1 {"balance": "1,5"}
+            'balance' takes a decimal number, as a number or as text, not the text "1,5"
+        PUT user/1 {"active": 1}
+            'active' takes true or false, not 1
+        PUT user/1 {"born": "2023-02-30"}
+            'born' takes a day such as "2024-05-01", not the text "2023-02-30"
+        PUT user/1 {"seen": "soon"}
+            'seen' takes a time such as "2024-05-01T12:30:00Z", not the text "soon"
+        PUT user/1 {"photo": "?"}
+            'photo' takes base64 text, not the text "?"
+        PUT user/1 {"key": "x"}
+            'key' takes a UUID such as "f81d4fae-7dec-11d0-a765-00a0c91e6bf6", not the text "x"
+        PUT user/1 {"anything": []}
+            'anything' takes a scalar, not a list
+    "#]]);
 }
 
 #[test]
 fn json_is_bounded_in_depth() {
     let deep = format!(r#"{{"settings": {}1{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-    refused(USER, &deep, expect!["'settings' takes JSON that is nested less than 128 deep, not more"]);
+    expect!["'settings' takes JSON that is nested less than 128 deep, not more"]
+        .assert_eq(&refusal(USER, &deep));
     let deep = deep.replace("settings", "name");
-    refused(USER, &deep, expect!["'name' takes text, not a list"]);
+    expect!["'name' takes text, not a list"].assert_eq(&refusal(USER, &deep));
 }
 
 #[test]

@@ -16,25 +16,6 @@ fn schema_with_policies(policies: &str) -> Result<Schema, String> {
 }
 
 #[test]
-fn rules_of_roles_are_enforced() {
-    let schema = schema_with_policies(
-        r#"{"admin": true,
-            "author": {"post": {"$where": {"field": "ownerId", "op": "eq", "value": {"session": "userId"}}}},
-            "*": {"post": {"fields": ["id", "title"], "$where": {"field": "published", "op": "eq", "value": true}}}}"#,
-    );
-    let mesh = Mesh::builder(schema.unwrap()).default_resolver(tables()).build().unwrap();
-    assert_eq!(read(&mesh, Some(&who("author", 2)), POSTS, None), r#"[{"id":3},{"id":4}]"#);
-    assert_eq!(read(&mesh, Some(&who("visitor", 2)), POSTS, None), r#"[{"id":1},{"id":3}]"#);
-    assert_eq!(read(&mesh, None, POSTS, None), r#"[{"id":1},{"id":3}]"#);
-    let owner = r#"{"post":{"$select":{"ownerId":true}}}"#;
-    assert!(plan(&mesh, Some(&who("author", 2)), owner, None).is_ok());
-    assert!(plan(&mesh, None, owner, None).is_err());
-    let users = r#"{"user":{"$select":{"id":true}}}"#;
-    assert!(plan(&mesh, Some(&who("author", 2)), users, None).is_err());
-    assert!(plan(&mesh, Some(&who("admin", 2)), users, None).is_ok());
-}
-
-#[test]
 fn a_role_that_is_not_listed_sees_nothing_by_default() {
     let mesh = Mesh::builder(schema_with_policies(r#"{"admin": true}"#).unwrap())
         .default_resolver(tables())
@@ -55,30 +36,6 @@ fn with_roles(role: &str) -> Result<Schema, String> {
             "admin": true,
             "role": {role}}}"#
     ))
-}
-
-#[test]
-fn a_role_that_inherits_sees_what_one_of_the_roles_sees() {
-    for (role, expected) in [
-        (r#"{"$inherits": ["reader", "author"]}"#, r#"[{"id":1},{"id":3},{"id":4}]"#),
-        (r#"{"$inherits": ["author"], "user": true}"#, r#"[{"id":3},{"id":4}]"#),
-        (r#"{"$inherits": ["reader", "admin"]}"#, r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#),
-        (r#"{"$inherits": ["reader", "titles"]}"#, r#"[{"id":1},{"id":3}]"#),
-        (
-            r#"{"$inherits": ["reader"], "post": {"$where": {"field": "id", "op": "eq", "value": 2}}}"#,
-            r#"[{"id":1},{"id":2},{"id":3}]"#,
-        ),
-    ] {
-        let mesh = Mesh::builder(with_roles(role).unwrap()).default_resolver(tables()).build().unwrap();
-        assert_eq!(read(&mesh, Some(&who("role", 2)), POSTS, None), expected, "{role}");
-        let owner = r#"{"post":{"$select":{"ownerId":true},"$page":{"first":1}}}"#;
-        assert!(plan(&mesh, Some(&who("role", 2)), owner, None).is_ok());
-    }
-    let role = r#"{"$inherits": ["titles", "all"]}"#;
-    let mesh = Mesh::builder(with_roles(role).unwrap()).default_resolver(tables()).build().unwrap();
-    assert_eq!(read(&mesh, Some(&who("role", 2)), POSTS, None), r#"[{"id":1},{"id":2},{"id":3},{"id":4}]"#);
-    let owner = r#"{"post":{"$select":{"id":true},"$orderBy":[{"field":"ownerId","direction":"asc"}]}}"#;
-    assert!(plan(&mesh, Some(&who("role", 2)), owner, None).is_err(), "a field that none of them grants");
 }
 
 #[test]
@@ -113,4 +70,23 @@ fn conditions_are_checked_against_types() {
          policies.b.post.$set.id: 'id' takes a 64-bit integer, not the text \"one\"\n\
          policies.b.post.$setOnCreate.title: 'title' takes text, not 1"
     );
+}
+
+#[test]
+fn presets_of_rules_that_write_different_records_are_refused() {
+    let text = r#"{"entities": {"post": {"fields": ["id", "title", "teamId"], "writable": true,
+            "types": {"id": "integer", "title": "string", "teamId": "integer"}}},
+        "policies": {
+            "one": {"post": {"$set": {"teamId": 1}, "writable": ["title"]}},
+            "two": {"post": {"$setOnCreate": {"teamId": 2}, "writable": ["title"]}},
+            "reader": {"post": {"$set": {"teamId": 3}}},
+            "fine": {"$inherits": ["one", "reader"]},
+            "both": {"$inherits": ["one", "two"]}}}"#;
+    let Err(faults) = SchemaPolicy::from_schema(&Schema::read(text, None).unwrap()) else {
+        panic!("it was accepted")
+    };
+    let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+    let expected = "policies.both.post: 'one' and 'two' have different values of '$set' or '$setOnCreate'; \
+                    give both rules the same values";
+    assert_eq!(faults, [expected]);
 }

@@ -1,7 +1,6 @@
 //! Plans over in-memory tables, from query text to JSON.
 
 mod export;
-mod filter;
 mod group;
 mod page;
 
@@ -55,8 +54,6 @@ fn schema() -> Schema {
 macro_rules! rows {
     ($([$($cell:expr),* $(,)?]),* $(,)?) => { [$(vec![$(Value::from($cell)),*]),*] };
 }
-
-use rows;
 
 const NULL: Option<i64> = None;
 
@@ -145,139 +142,6 @@ fn condition(field: &str, op: &str, value: impl Into<Json>) -> Json {
 }
 
 #[test]
-fn a_point_read_is_the_object_or_null() {
-    let point =
-        |id: &str| run(&mesh(), &Request::point(Format::Ql, "{ user name manager { name } }", id)).unwrap();
-    assert_eq!(point("2"), r#"{"name":"Ben","manager":{"name":"Ada"}}"#);
-    assert_eq!(point("1"), r#"{"name":"Ada","manager":null}"#);
-    assert_eq!(point("7"), "null");
-    assert_eq!(point("seven"), "null");
-}
-
-#[test]
-fn scalars_take_the_form_of_their_type() {
-    let fields = json!({"price": true, "published": true, "views": true, "rating": true, "extra": true});
-    check(
-        &json!({"post": {"$select": fields}}),
-        expect![[r#"
-        {"price":"1.50","published":true,"views":"10","rating":1.5,"extra":"x"}
-        {"price":"9","published":false,"views":"20","rating":2.5,"extra":7}
-        {"price":"2.25","published":true,"views":null,"rating":null,"extra":"7"}
-        {"price":"10.00","published":false,"views":"9007199254740993","rating":4,"extra":null}
-        {"price":null,"published":null,"views":"50","rating":0.1,"extra":"Bw=="}
-    "#]],
-    );
-}
-
-#[test]
-fn relations_nest() {
-    let query = json!({"post": {
-        "$select": {
-            "title": true,
-            "author": {"$select": {"name": true}},
-            "comments": {"$select": {"text": true, "author": {"$select": {"name": true, "posts": {"$select": {"id": true}}}}}},
-            "tags": {"$select": {"name": true}},
-        },
-    }});
-    check(
-        &query,
-        expect![[r#"
-        {"title":"One","author":{"name":"Ada"},"comments":[{"text":"a","author":{"name":"Ben","posts":[{"id":3}]}},{"text":"b","author":{"name":"Cyd","posts":[]}},{"text":"c","author":null},{"text":"d","author":{"name":"Ada","posts":[{"id":1},{"id":2}]}}],"tags":[{"name":"red"},{"name":"blue"}]}
-        {"title":"Two","author":{"name":"Ada"},"comments":[{"text":"e","author":{"name":"Ada","posts":[{"id":1},{"id":2}]}}],"tags":[{"name":"blue"}]}
-        {"title":"Three","author":{"name":"Ben"},"comments":[{"text":"f","author":{"name":"Ben","posts":[{"id":3}]}}],"tags":[]}
-        {"title":"four_","author":null,"comments":[],"tags":[]}
-        {"title":"Five%","author":null,"comments":[],"tags":[]}
-    "#]],
-    );
-}
-
-#[test]
-fn a_relation_of_an_entity_to_itself_is_read_in_both_directions() {
-    let below = json!({"$select": {"name": true, "reports": {"$select": {"name": true}}}});
-    let query = json!({"user": {"$select": {
-        "name": true,
-        "manager": {"$select": {"name": true, "manager": {"$select": {"name": true}}}},
-        "reports": below,
-    }}});
-    check(
-        &query,
-        expect![[r#"
-        {"name":"Ada","manager":null,"reports":[{"name":"Ben","reports":[{"name":"Dee"}]},{"name":"Cyd","reports":[]}]}
-        {"name":"Ben","manager":{"name":"Ada","manager":null},"reports":[{"name":"Dee","reports":[]}]}
-        {"name":"Cyd","manager":{"name":"Ada","manager":null},"reports":[]}
-        {"name":"Dee","manager":{"name":"Ben","manager":{"name":"Ada"}},"reports":[]}
-    "#]],
-    );
-}
-
-#[test]
-fn a_junction_is_read_from_either_side() {
-    let query = json!({"tag": {"$select": {"name": true, "posts": {"$select": {"id": true}}}}});
-    check(
-        &query,
-        expect![[r#"
-        {"name":"red","posts":[{"id":1}]}
-        {"name":"blue","posts":[{"id":1},{"id":2}]}
-        {"name":"green","posts":[]}
-    "#]],
-    );
-}
-
-#[test]
-fn nested_controls_hold_for_each_parent() {
-    let comments = json!({
-        "$select": {"id": true, "stars": true},
-        "$where": condition("id", "ne", 4),
-        "$orderBy": [{"field": "stars", "direction": "desc", "nulls": "first"}],
-        "$page": {"first": 2},
-    });
-    let posts = json!({
-        "$select": {"id": true, "comments": comments},
-        "$orderBy": [{"field": "id", "direction": "desc"}],
-        "$page": {"first": 1, "after": null},
-    });
-    check(
-        &json!({"post": {"$select": {"id": true, "comments": comments}}}),
-        expect![[r#"
-        {"id":1,"comments":[{"id":2,"stars":null},{"id":3,"stars":5}]}
-        {"id":2,"comments":[{"id":5,"stars":1}]}
-        {"id":3,"comments":[{"id":6,"stars":4}]}
-        {"id":4,"comments":[]}
-        {"id":5,"comments":[]}
-    "#]],
-    );
-    check(
-        &json!({"user": {"$select": {"id": true, "posts": posts}}}),
-        expect![[r#"
-        {"id":1,"posts":[{"id":2,"comments":[{"id":5,"stars":1}]}]}
-        {"id":2,"posts":[{"id":3,"comments":[{"id":6,"stars":4}]}]}
-        {"id":3,"posts":[]}
-        {"id":4,"posts":[]}
-    "#]],
-    );
-}
-
-#[test]
-fn null_is_ordered_as_requested() {
-    let order = |direction: &str, nulls: &str| {
-        let key = json!({"field": "score", "direction": direction, "nulls": nulls});
-        let body = read(&mesh(), &json!({"post": {"$select": {"id": true}, "$orderBy": [key]}})).unwrap();
-        body["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|item| item["id"].to_string())
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
-    // The id breaks ties in the direction of the last key.
-    assert_eq!(order("asc", "last"), "4 1 3 2 5");
-    assert_eq!(order("asc", "first"), "2 5 4 1 3");
-    assert_eq!(order("desc", "last"), "3 1 4 5 2");
-    assert_eq!(order("desc", "first"), "5 2 3 1 4");
-}
-
-#[test]
 fn text_sorts_by_its_bytes_and_mixed_values_by_kind() {
     let ids = |field: &str| {
         let key = json!({"field": field, "direction": "asc"});
@@ -293,22 +157,6 @@ fn text_sorts_by_its_bytes_and_mixed_values_by_kind() {
     assert_eq!(ids("title"), "5 1 3 2 4");
     assert_eq!(ids("extra"), "2 3 1 5 4");
     assert_eq!(ids("published"), "2 4 1 3 5");
-}
-
-#[test]
-fn empty_tables_are_answered() {
-    let empty = Tables::new().with("users", ["id", "name", "manager_id"], []).with(
-        "posts",
-        ["id", "author_id", "title"],
-        [],
-    );
-    let mesh = Mesh::builder(schema()).default_resolver(empty).build().unwrap();
-    let query = "{ user name manager { name } posts { title author { name } } }";
-    assert_eq!(
-        run(&mesh, &Request::collection(Format::Ql, query)).unwrap(),
-        r#"{"items":[],"pageInfo":{"hasNextPage":false,"startCursor":null,"endCursor":null}}"#
-    );
-    assert_eq!(run(&mesh, &Request::point(Format::Ql, query, "1")).unwrap(), "null");
 }
 
 #[test]

@@ -96,54 +96,6 @@ fn list(mesh: &Mesh, query: &Json) -> Json {
     serde_json::from_str(&run(mesh, &Request::collection(Format::Json, &text)).unwrap()).unwrap()
 }
 
-#[track_caller]
-fn check(query: &Json, items: &Json) {
-    assert_eq!(list(&mesh(Data::sample().naive()), query)["items"], *items);
-}
-
-#[test]
-fn a_filter_holds_over_a_resolver_that_ignores_it() {
-    let filter = json!({"field": "score", "op": "eq", "value": 1});
-    check(&json!({"$select": {"id": true}, "$where": filter}), &json!([{"id": 2}, {"id": 3}]));
-}
-
-#[test]
-fn an_order_holds_over_a_resolver_that_ignores_it() {
-    let order = json!([{"field": "score", "direction": "desc", "nulls": "first"}]);
-    let ids = json!([{"id": 4}, {"id": 1}, {"id": 3}, {"id": 2}]);
-    check(&json!({"$select": {"id": true}, "$orderBy": order}), &ids);
-}
-
-#[test]
-fn a_cursor_holds_over_a_resolver_that_ignores_it() {
-    let mesh = mesh(Data::sample().naive());
-    let (mut after, mut ids) = (Json::Null, Vec::new());
-    for last in [false, false, false, true] {
-        let page = list(&mesh, &json!({"$select": {"id": true}, "$page": {"first": 1, "after": after}}));
-        ids.extend(page["items"].as_array().unwrap().iter().map(|item| item["id"].as_i64().unwrap()));
-        assert_eq!(page["pageInfo"]["hasNextPage"], !last);
-        after = page["pageInfo"]["endCursor"].clone();
-    }
-    assert_eq!(ids, [1, 2, 3, 4]);
-}
-
-#[test]
-fn controls_of_a_relation_hold_over_a_resolver_that_ignores_them() {
-    let comments = json!({
-        "$select": {"id": true},
-        "$where": {"field": "stars", "op": "lt", "value": 9},
-        "$orderBy": [{"field": "stars", "direction": "desc"}],
-        "$page": {"first": 2},
-    });
-    let expected = json!([
-        {"id": 1, "comments": [{"id": 5}, {"id": 3}]},
-        {"id": 2, "comments": []},
-        {"id": 3, "comments": [{"id": 2}]},
-        {"id": 4, "comments": []},
-    ]);
-    check(&json!({"$select": {"id": true, "comments": comments}}), &expected);
-}
-
 #[test]
 fn groups_are_made_over_a_resolver_that_ignores_them() {
     let query = json!({

@@ -66,96 +66,24 @@ fn names_are_pluralized() {
 }
 
 /// Singulars and plurals, each of which is derived from the other.
-const NOUNS: [(&str, &str); 84] = [
-    ("user", "users"),
-    ("post", "posts"),
-    ("category", "categories"),
-    ("city", "cities"),
-    ("key", "keys"),
-    ("day", "days"),
-    ("reply", "replies"),
-    ("movie", "movies"),
-    ("cookie", "cookies"),
-    ("person", "people"),
-    ("child", "children"),
-    ("man", "men"),
-    ("woman", "women"),
-    ("salesman", "salesmen"),
-    ("mouse", "mice"),
-    ("foot", "feet"),
-    ("status", "statuses"),
-    ("bus", "buses"),
-    ("bonus", "bonuses"),
-    ("virus", "viruses"),
-    ("campus", "campuses"),
-    ("alias", "aliases"),
-    ("gas", "gases"),
-    ("lens", "lenses"),
-    ("canvas", "canvases"),
-    ("house", "houses"),
-    ("warehouse", "warehouses"),
-    ("course", "courses"),
-    ("case", "cases"),
-    ("purchase", "purchases"),
-    ("database", "databases"),
-    ("response", "responses"),
-    ("expense", "expenses"),
-    ("license", "licenses"),
-    ("exercise", "exercises"),
-    ("cause", "causes"),
-    ("use", "uses"),
-    ("address", "addresses"),
-    ("process", "processes"),
-    ("class", "classes"),
-    ("box", "boxes"),
-    ("tax", "taxes"),
-    ("index", "indexes"),
-    ("matrix", "matrices"),
-    ("vertex", "vertices"),
-    ("axis", "axes"),
-    ("analysis", "analyses"),
-    ("crisis", "crises"),
-    ("diagnosis", "diagnoses"),
-    ("batch", "batches"),
-    ("branch", "branches"),
-    ("search", "searches"),
-    ("coach", "coaches"),
-    ("cache", "caches"),
-    ("dish", "dishes"),
-    ("brush", "brushes"),
-    ("quiz", "quizzes"),
-    ("prize", "prizes"),
-    ("size", "sizes"),
-    ("buzz", "buzzes"),
-    ("leaf", "leaves"),
-    ("shelf", "shelves"),
-    ("archive", "archives"),
-    ("move", "moves"),
-    ("hero", "heroes"),
-    ("photo", "photos"),
-    ("shoe", "shoes"),
-    ("video", "videos"),
-    ("menu", "menus"),
-    ("taxi", "taxis"),
-    ("api", "apis"),
-    ("id", "ids"),
-    ("url", "urls"),
-    ("human", "humans"),
-    ("specimen", "specimens"),
-    ("regimen", "regimens"),
-    ("document", "documents"),
-    ("sale", "sales"),
-    ("file", "files"),
-    ("type", "types"),
-    ("news", "news"),
-    ("series", "series"),
-    ("species", "species"),
-    ("data", "data"),
-];
+const NOUNS: &str = "
+    user/users post/posts category/categories city/cities key/keys day/days reply/replies movie/movies
+    cookie/cookies person/people child/children man/men woman/women salesman/salesmen mouse/mice foot/feet
+    status/statuses bus/buses bonus/bonuses virus/viruses campus/campuses alias/aliases gas/gases lens/lenses
+    canvas/canvases house/houses warehouse/warehouses course/courses case/cases purchase/purchases
+    database/databases response/responses expense/expenses license/licenses exercise/exercises cause/causes
+    use/uses address/addresses process/processes class/classes box/boxes tax/taxes index/indexes
+    matrix/matrices vertex/vertices axis/axes analysis/analyses crisis/crises diagnosis/diagnoses
+    batch/batches branch/branches search/searches coach/coaches cache/caches dish/dishes brush/brushes
+    quiz/quizzes prize/prizes size/sizes buzz/buzzes leaf/leaves shelf/shelves archive/archives move/moves
+    hero/heroes photo/photos shoe/shoes video/videos menu/menus taxi/taxis api/apis id/ids url/urls
+    human/humans specimen/specimens regimen/regimens document/documents sale/sales file/files type/types
+    news/news series/series species/species data/data
+";
 
 #[test]
 fn singular_and_plural_of_nouns() {
-    for (one, many) in NOUNS {
+    for (one, many) in NOUNS.split_whitespace().map(|noun| noun.split_once('/').unwrap()) {
         assert_eq!(singular(many), one, "singular of {many}");
         assert_eq!(plural(one), many, "plural of {one}");
         assert_eq!(singular(one), one, "{one} is singular");

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 
-use super::{entity, faults, load};
+use super::{entities, entity, load};
 use crate::{Catalog, Column, FieldType, FieldWrites, Table};
 
 #[test]
@@ -35,29 +35,23 @@ fn descriptions_of_the_document_replace_comments_of_the_database() {
     let more = r#", "computed": {"label": {"from": ["title"], "template": "{title}"}},
         "description": "An article", "descriptions": {"title": "Its headline", "label": "For lists"}"#;
     assert_eq!(described(more), ["An article", "id in storage", "Its headline", "For lists"]);
-    faults(
-        &entity(r#", "description": "", "descriptions": {"titel": "?"}"#),
-        expect![[r#"
+    entities(expect![[r#"
+        "description": "", "descriptions": {"titel": "?"}
             entities.post.descriptions.titel: Field 'titel' not found on entity 'post'; did you mean 'title'?
-        "#]],
-    );
+    "#]]);
 }
 
 #[test]
 fn entries_of_maps_must_name_fields() {
-    faults(
-        &entity(
-            r#", "columns": {"titel": "t", "title": ""}, "types": {"x": "string"}, "uploads": {"y": {}}, "writable": ["id", "z", "id"]"#,
-        ),
-        expect![[r#"
+    entities(expect![[r#"
+        "columns": {"titel": "t", "title": ""}, "types": {"x": "string"}, "uploads": {"y": {}}, "writable": ["id", "z", "id"]
             entities.post.columns.titel: Field 'titel' not found on entity 'post'; did you mean 'title'?
             entities.post.columns.title: A column needs a name
             entities.post.types.x: Field 'x' not found on entity 'post'
             entities.post.uploads.y: Field 'y' not found on entity 'post'
             entities.post.writable[1]: Field 'z' not found on entity 'post'
             entities.post.writable[2]: The field 'id' is listed twice
-        "#]],
-    );
+    "#]]);
     let schema = load(
         &entity(
             r#", "columns": {"title": "t"}, "types": {"title": "json"}, "uploads": {"title": {}}, "writable": ["title"]"#,

@@ -17,33 +17,6 @@ impl Setup {
 const TITLES: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
 #[tokio::test]
-async fn a_stream_of_a_list_sends_the_page_whenever_it_differs() {
-    let setup = setup();
-    let query = r#"{"post":{"$select":{"title":true},"$where":{"field":"id","op":"gt","value":1},"$page":{"first":1}}}"#;
-    let mut client = setup.open_list(query).await;
-    let items = async |client: &mut Client| {
-        serde_json::from_str::<serde_json::Value>(&client.data().await).unwrap()["items"].to_string()
-    };
-    assert_eq!(items(&mut client).await, r#"[{"title":"two"}]"#);
-    setup.write(2, "dos");
-    assert_eq!(items(&mut client).await, r#"[{"title":"dos"}]"#);
-    // A record before the list, and one after the page.
-    setup.write(1, "uno");
-    assert!(client.is_silent().await);
-    setup.write(3, "tres");
-    let page: serde_json::Value = serde_json::from_str(&client.data().await).unwrap();
-    assert_eq!(page["items"].to_string(), r#"[{"title":"dos"}]"#);
-    assert_eq!(page["pageInfo"]["hasNextPage"], true, "the page says so");
-    setup.records.posts.lock().unwrap().remove(&2);
-    setup.changes.notify(Change::record("post", "2"));
-    assert_eq!(items(&mut client).await, r#"[{"title":"tres"}]"#);
-    setup.changes.notify(Change::entity("comment"));
-    let before = setup.records.reads();
-    assert!(client.is_silent().await);
-    assert_eq!(setup.records.reads(), before, "changes of other entities cause no reading");
-}
-
-#[tokio::test]
 async fn readings_for_changes_take_at_most_a_quarter_of_the_time() {
     let setup = setup();
     let _client = setup.open_list(TITLES).await;

@@ -77,10 +77,12 @@ async fn a_shutdown_finishes_or_aborts_requests_on_all_threads() {
         stream.write_all(text(entity).as_bytes()).await.unwrap();
         streams.push(stream);
     }
+    let over_http2 = tokio::spawn(ask(served.connect().await, Version::HTTP_2, "slow"));
     // Lets the requests start before the server stops. The result does not depend on it.
     tokio::time::sleep(Duration::from_millis(100)).await;
     served.stop();
     served.ended().await;
+    assert_eq!(within(LONG, over_http2).await.unwrap(), (200, ANSWER.to_owned()));
     for (number, mut stream) in streams.into_iter().enumerate() {
         let mut reply = String::new();
         let _ = stream.read_to_string(&mut reply).await;

@@ -1,6 +1,7 @@
 //! The fixture of these tests: an application with two posts, and a client that signs requests.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use serde_json::Value;
 pub(crate) const SECRET: &[u8] = b"the secret of the tests, thirty-two bytes and more";
 pub(crate) const TITLE: &str = r#"{"post":{"$select":{"title":true}}}"#;
 
-/// All users are editors of acme, and their password is `pw`.
+/// All users are editors of acme, except guests, and their password is `pw`.
 pub(crate) struct Names;
 
 impl Authenticator for Names {
@@ -28,7 +29,10 @@ impl Authenticator for Names {
             let text = |field| sent.get(field).and_then(Value::as_str).ok_or(LoginError::Missing { field });
             match (text("login")?, text("password")?) {
                 ("broken", _) => Err(LoginError::new("the directory does not answer")),
-                (name, "pw") => Ok(Identity::new(name).with_role("editor").with_tenant("acme")),
+                (name, "pw") => {
+                    let role = if name.starts_with("guest") { "guest" } else { "editor" };
+                    Ok(Identity::new(name).with_role(role).with_tenant("acme"))
+                }
                 _ => Err(LoginError::Wrong),
             }
         })
@@ -115,11 +119,6 @@ impl Ask {
         self
     }
 
-    /// Returns the value of an existing header.
-    pub(crate) fn value(&self, name: &str) -> &str {
-        &self.headers.iter().find(|(own, _)| *own == name).unwrap().1
-    }
-
     /// Replaces a header.
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.retain(|(own, _)| *own != name);
@@ -137,7 +136,6 @@ impl Ask {
 pub(crate) struct Login {
     pub(crate) token: String,
     pub(crate) signing_token: String,
-    pub(crate) expires_at: u64,
 }
 
 impl Login {
@@ -162,6 +160,13 @@ impl Login {
         ask.header("X-Mesh-Token", &self.token).header("X-Mesh-Signature", signature)
     }
 
+    /// Signs a request with a signature that is bound to this use.
+    pub(crate) fn bind_once(&self, ask: Ask, format: &str) -> Ask {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let nonce = format!("a-nonce-of-these-tests-{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        self.bind(ask, format, since_1970().as_secs(), &nonce)
+    }
+
     /// Signs a request with a signature that is bound to one use.
     pub(crate) fn bind(&self, ask: Ask, format: &str, timestamp: u64, nonce: &str) -> Ask {
         let (method, path) = (ask.method, &ask.path);
@@ -175,9 +180,11 @@ impl Login {
 }
 
 impl Ask {
-    pub(crate) fn into_request(self, address: [u8; 4]) -> Request<Full<Bytes>> {
-        let mut request =
-            Request::builder().method(self.method).uri(&self.path).extension(ClientAddress(address.into()));
+    pub(crate) fn into_request(self) -> Request<Full<Bytes>> {
+        let mut request = Request::builder()
+            .method(self.method)
+            .uri(&self.path)
+            .extension(ClientAddress([192, 0, 2, 1].into()));
         for (name, value) in &self.headers {
             request = request.header(*name, value.as_str());
         }
@@ -186,11 +193,19 @@ impl Ask {
 }
 
 impl Reply {
-    pub(crate) async fn read(reply: http::Response<mesh_server::Body>) -> Self {
+    pub(crate) async fn read(reply: http::Response<impl hyper::body::Body>) -> Self {
         let (head, body) = reply.into_parts();
         let bytes = body.collect().await.unwrap_or_else(|_| panic!("the body broke off")).to_bytes();
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         Self { status: head.status.as_u16(), headers: head.headers, text }
+    }
+
+    /// Returns the session of a login.
+    pub(crate) fn login(&self) -> Login {
+        assert_eq!(self.status, 200, "{}", self.text);
+        let body = self.json();
+        let text = |name: &str| body[name].as_str().unwrap().to_owned();
+        Login { token: text("token"), signing_token: text("signingToken") }
     }
 }
 
@@ -222,22 +237,11 @@ impl Site {
     }
 
     pub(crate) async fn send(&self, ask: Ask) -> Reply {
-        self.send_from(ask, [192, 0, 2, 1]).await
-    }
-
-    pub(crate) async fn send_from(&self, ask: Ask, address: [u8; 4]) -> Reply {
-        Reply::read(self.app.handle(ask.into_request(address)).await).await
+        Reply::read(self.app.handle(ask.into_request()).await).await
     }
 
     pub(crate) async fn login(&self) -> Login {
-        let reply = self.send(Ask::post("/mesh/auth", &credentials("pw"))).await;
-        assert_eq!(reply.status, 200, "{}", reply.text);
-        let body = reply.json();
-        Login {
-            token: body["token"].as_str().unwrap().to_owned(),
-            signing_token: body["signingToken"].as_str().unwrap().to_owned(),
-            expires_at: body["expiresAt"].as_u64().unwrap(),
-        }
+        self.send(Ask::post("/mesh/auth", &credentials("pw"))).await.login()
     }
 }
 

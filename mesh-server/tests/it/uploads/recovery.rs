@@ -17,7 +17,7 @@ async fn after_an_internal_failure_the_file_is_hidden_and_the_cause_not_sent() {
     assert_eq!(status, 500);
     assert!(!body.to_string().contains("secret"), "{body}");
     assert_eq!(fixture.pending(), 1, "the record may have been written");
-    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await.0, 404);
+    assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key())).await.0, 404);
     let recovered = fixture.recovered().await;
     assert_eq!((recovered.discarded, fixture.pending()), (1, 0));
 }
@@ -29,7 +29,7 @@ async fn a_written_record_publishes_its_file_later() {
     let parts = part("meta", "application/json", BROKEN) + &file("x");
     assert_eq!(fixture.upload("user/7/avatar", AVATAR, &parts).await.0, 500);
     assert_eq!(fixture.pending(), 1);
-    let (status, _, body) = fixture.get(&format!("/mesh/files/{key}"), &[]).await;
+    let (status, _, body) = fixture.get(&format!("/mesh/files/{key}")).await;
     assert_eq!((status, &body[..], fixture.pending()), (200, &b"x"[..], 0));
 
     // Recovery at the next start does the same.
@@ -37,7 +37,7 @@ async fn a_written_record_publishes_its_file_later() {
     std::fs::remove_file(fixture.folder.join(&key)).unwrap();
     assert_eq!(fixture.upload("user/7/avatar", AVATAR, &parts).await.0, 500);
     assert_eq!(fixture.recovered().await.published, 1);
-    assert_eq!(fixture.get(&format!("/mesh/files/{key}"), &[]).await.0, 200);
+    assert_eq!(fixture.get(&format!("/mesh/files/{key}")).await.0, 200);
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn records_hidden_by_a_policy_are_not_considered_missing() {
     let (status, _, _) = fixture.upload("user", AVATAR, &parts).await;
     assert_eq!((status, fixture.pending()), (500, 1));
     // The caller of the download sees too little to decide.
-    let (status, ..) = fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key()), &[]).await;
+    let (status, ..) = fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"x").key())).await;
     assert!(status != 200 && fixture.pending() == 1, "{status}");
     // The server itself sees all records.
     let recovered = fixture.recovered().await;

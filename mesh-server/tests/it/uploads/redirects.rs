@@ -59,12 +59,12 @@ async fn downloads_are_redirected_to_a_remote_store() {
     let fixture = Fixture::with(Value::Null, |mesh| mesh, |_| Uploads::new(store));
     let (_, _, body) = fixture.upload("user/7/avatar", AVATAR, &file("x")).await;
     let url = body["url"].as_str().unwrap();
-    let (status, headers, body) = fixture.get(url, &[]).await;
+    let (status, headers, body) = fixture.get(url).await;
     assert_eq!((status, body.len()), (302, 0));
     let key = ContentHash::digest(b"x").key();
     assert_eq!(headers["location"], format!("https://files.example/{key}?signature=1"));
     assert_eq!(headers["cache-control"], "no-store");
     let missing = ContentHash::digest(b"other").key();
-    assert_eq!(fixture.get(&format!("/mesh/files/{missing}"), &[]).await.0, 404);
+    assert_eq!(fixture.get(&format!("/mesh/files/{missing}")).await.0, 404);
     std::fs::remove_dir_all(folder).unwrap();
 }

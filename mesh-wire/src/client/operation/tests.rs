@@ -44,13 +44,6 @@ fn check(mut operation: Operation, replies: impl IntoIterator<Item = Response<By
 }
 
 #[test]
-fn a_query_text_takes_one_request() {
-    check(client().point(&titles(), "7"), [reply(200, "{}")], &["GET /mesh/post/7 text", "=> {}"]);
-    let long = query("post").fields((0..2000).map(|n| format!("field{n}"))).build();
-    check(client().collection(&long), [reply(200, "{}")], &["POST /mesh", "=> {}"]);
-}
-
-#[test]
 fn values_of_parameters_are_sent_beside_the_query() {
     let text =
         r#"{"post":{"$select":{"id":true},"$where":{"field":"title","op":"eq","value":{"$param":"t"}}}}"#;
@@ -78,36 +71,6 @@ fn values_of_parameters_are_sent_beside_the_query() {
     assert_eq!((posted.method().as_str(), posted.uri().path()), ("POST", "/mesh"));
     assert_eq!((body["params"]["t"].as_str().map(str::len), &body["id"]), (Some(9_000), &Value::from("7")));
     assert!(!posted.headers().contains_key("x-mesh-params"));
-}
-
-#[test]
-fn an_unknown_query_is_registered() {
-    let unknown = || refusal(&WireError::query_id_unknown());
-    let registered = || reply(200, r#"{"id":"q_assigned"}"#);
-    let operation = || client().with_persisted_queries().collection(&titles());
-    check(operation(), [reply(200, "{}")], &["GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8", "=> {}"]);
-    check(
-        operation(),
-        [unknown(), registered(), reply(200, "{}")],
-        &[
-            "GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8",
-            "POST /mesh/queries",
-            "GET /mesh/post q_assigned",
-            "=> {}",
-        ],
-    );
-    // The reply is from another server, which does not share the store.
-    check(
-        operation(),
-        [unknown(), registered(), unknown(), reply(200, "{}")],
-        &[
-            "GET /mesh/post q_d69eda1f5ba6188710c04402b0cf86b8",
-            "POST /mesh/queries",
-            "GET /mesh/post q_assigned",
-            "GET /mesh/post text",
-            "=> {}",
-        ],
-    );
 }
 
 #[test]

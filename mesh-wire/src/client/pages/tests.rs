@@ -25,26 +25,6 @@ fn next_query(pages: &Pages) -> String {
     }
 }
 
-#[derive(Deserialize)]
-struct Post {
-    id: u32,
-}
-
-#[test]
-fn each_page_continues_after_the_previous_one() {
-    let mut pages = pages();
-    assert_eq!(next_query(&pages), r#"{"post":{"$select":{"id":true},"$page":{"first":2}}}"#);
-    let first = pages.receive(page(r#"{"id":1},{"id":2}"#, true, r#""b""#)).unwrap().unwrap();
-    let ids: Vec<u32> = first.items::<Post>().unwrap().iter().map(|post| post.id).collect();
-    assert_eq!((ids, first.end_cursor.as_deref(), first.has_next), (vec![1, 2], Some("b"), true));
-    assert_eq!(next_query(&pages), r#"{"post":{"$select":{"id":true},"$page":{"first":2,"after":"b"}}}"#);
-    let last = pages.receive(page(r#"{"id":3}"#, false, r#""c""#)).unwrap().unwrap();
-    assert_eq!(last.items::<Post>().unwrap().len(), 1);
-    assert!(last.items::<String>().is_err());
-    assert!(pages.request().is_none());
-    assert_eq!(pages.receive(page("", true, "null")).unwrap(), None, "no request was pending");
-}
-
 fn sent_params(request: &Request<Bytes>) -> String {
     let value = request.headers()["x-mesh-params"].as_bytes();
     String::from_utf8(data_encoding::BASE64.decode(value).unwrap()).unwrap()

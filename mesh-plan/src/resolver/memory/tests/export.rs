@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::BoxFuture;
-use crate::error::PlanErrorKind;
 use crate::resolver::Export;
 use crate::resolver::ExportSink;
 use crate::shape::ExportFormat;
@@ -29,18 +28,6 @@ fn export(mesh: &Mesh, format: ExportFormat, query: &Json) -> Result<String, Err
     let lines = text.lines().count() - usize::from(format == ExportFormat::Csv);
     assert_eq!(usize::try_from(records).unwrap(), lines);
     Ok(text)
-}
-
-#[test]
-fn lines_of_json_are_the_items_of_the_collection() {
-    let query = json!({"post": {"$select": {"id": true, "author": {"$select": {"name": true}},
-        "comments": {"$select": {"text": true}}}, "$where": condition("id", "lte", 3)}});
-    expect![[r#"
-        {"id":1,"author":{"name":"Ada"},"comments":[{"text":"a"},{"text":"b"},{"text":"c"},{"text":"d"}]}
-        {"id":2,"author":{"name":"Ada"},"comments":[{"text":"e"}]}
-        {"id":3,"author":{"name":"Ben"},"comments":[{"text":"f"}]}
-    "#]]
-    .assert_eq(&export(&mesh(), ExportFormat::Ndjson, &query).unwrap());
 }
 
 #[test]
@@ -141,23 +128,6 @@ fn groups_are_exported_too() {
         ,1
     "#]]
     .assert_eq(&text.replace("\r\n", "\n"));
-}
-
-#[test]
-fn pages_and_lists_in_csv_are_refused() {
-    let mesh = mesh();
-    let page = json!({"post": {"$select": {"id": true}, "$page": {"first": 2}}});
-    let Err(Error::Plan(error)) = export(&mesh, ExportFormat::Ndjson, &page) else {
-        panic!("it was planned")
-    };
-    assert_eq!(error.kind, PlanErrorKind::PageOfExport);
-    let list = json!({"comment": {"$select": {"post": {"$select": {"tags": {"$select": {"name": true}}}}}}});
-    let Err(Error::Plan(error)) = export(&mesh, ExportFormat::Csv, &list) else { panic!("it was exported") };
-    assert_eq!(
-        (error.kind, error.path.as_str()),
-        (PlanErrorKind::ListInCsv { relation: "tags".to_owned() }, "comment.post")
-    );
-    assert!(export(&mesh, ExportFormat::Ndjson, &list).is_ok());
 }
 
 #[test]
