@@ -25,6 +25,11 @@ impl Failure {
         Self { status: 2, faults: faults.iter().map(|fault| escaped_lines(fault)).collect() }
     }
 
+    /// Creates a failure for the faults of what a setting names, with exit status 2.
+    pub(crate) fn of_setting(setting: &str, faults: impl IntoIterator<Item = impl fmt::Display>) -> Self {
+        Self::from_faults(faults.into_iter().map(|fault| format!("'{setting}': {fault}")).collect())
+    }
+
     /// Creates a failure for a check that found faults or a request that failed, with exit status 1.
     pub(crate) fn check_failed(message: impl fmt::Display) -> Self {
         Self { status: 1, ..Self::usage_error(message) }

@@ -294,7 +294,7 @@ pub(crate) async fn accounts(
     }
     let database = database.ok_or_else(|| Failure::usage_error("'integrity.users' needs a database"))?;
     let accounts = database.accounts(&users(&config.integrity.users)).await;
-    let accounts = accounts.map_err(|error| Failure::from_faults(error.faults()))?;
+    let accounts = accounts.map_err(|error| Failure::of_setting("integrity.users", error.faults()))?;
     Ok(Some(Accounts::new(accounts).await.map_err(Failure::usage_error)?))
 }
 

@@ -100,7 +100,8 @@ pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
             let created = database.create_api_keys_table(name).await;
             created.map_err(|error| failed("cannot create the table of API keys", &error))?;
         }
-        let keys = database.api_keys(name).await.map_err(|error| Failure::from_faults(error.faults()))?;
+        let keys = database.api_keys(name).await;
+        let keys = keys.map_err(|error| Failure::of_setting("api_keys.table", error.faults()))?;
         match &args.action {
             None => create(&keys, args).await,
             Some(Action::List) => list(&keys).await,
