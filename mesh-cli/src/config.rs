@@ -34,8 +34,6 @@ pub(crate) mod parse;
 mod pooler;
 mod print;
 mod reader;
-#[cfg(test)]
-mod reference_page;
 mod removed;
 mod sections;
 mod sources;

@@ -6,6 +6,7 @@ mod bearer;
 mod conflicts;
 mod otlp;
 mod purge;
+mod reference_page;
 
 use super::*;
 use crate::config::reader::LoadedConfig;

@@ -156,7 +156,7 @@ fn page_is_current() {
 
 #[test]
 fn readme_names_settings_that_exist() {
-    let readme = include_str!("../../../README.md");
+    let readme = include_str!("../../../../README.md");
     let table = readme.split("| settings | what they decide |").nth(1).unwrap().split("\n\n").next().unwrap();
     let rows = table.lines().filter_map(|row| row.strip_prefix("| `")?.split(" | ").next());
     let named: Vec<&str> =
