@@ -1,7 +1,7 @@
 //! `mesh-server policy-test`: runs expectations about policies from a file.
 
 mod expected;
-mod reader;
+mod file;
 mod runner;
 mod suite;
 

@@ -13,7 +13,7 @@ use mesh_schema::{Entity, Field, Member, Schema};
 use mesh_wire::{BasePath, Profiles, Route, WireError};
 use serde_json::Value as Json;
 
-use super::expected::{Mismatch, Observed, Right};
+use super::expected::{Mismatch, Observed, Rights};
 use super::suite::{Case, Sources, Subject, Suite};
 use crate::cli::failure::{Failure, chain};
 use crate::cli::server::data_source::DataSource;
@@ -32,24 +32,6 @@ pub(super) struct Runner {
     unrestricted: Mesh,
     /// For copies of the database.
     folder: TempFolder,
-}
-
-/// The reason why a case could not be run.
-enum RunError {
-    Refused(Error),
-    Failed(Failure),
-}
-
-impl From<Error> for RunError {
-    fn from(error: Error) -> Self {
-        Self::Refused(error)
-    }
-}
-
-impl From<Failure> for RunError {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
 }
 
 impl Runner {
@@ -87,29 +69,28 @@ impl Runner {
         block_on(async {
             let mut results = Vec::with_capacity(suite.cases.len());
             for case in &suite.cases {
-                let observed = match self.observe(case).await {
-                    Ok(observed) => observed,
-                    Err(RunError::Refused(error)) => Observed::Refused(Box::new(to_wire_error(error))),
-                    Err(RunError::Failed(failure)) => return Err(failure),
-                };
+                let observed = self.observe(case).await?;
                 results.push(case.expected.compare(&observed));
             }
             Ok(results)
         })?
     }
 
-    async fn observe(&self, case: &Case) -> Result<Observed, RunError> {
+    async fn observe(&self, case: &Case) -> Result<Observed, Failure> {
         let principal = case.principal.as_ref();
         match &case.subject {
             Subject::Query { format, text, id, params } => {
-                self.read(principal, (*format, text), id.as_deref(), params).await.map_err(RunError::Refused)
+                let read = self.read(principal, (*format, text), id.as_deref(), params).await;
+                Ok(read.unwrap_or_else(refused))
             }
             Subject::Write { method, path, fields } => {
                 self.write(principal, method, path, fields.as_ref()).await
             }
             Subject::Entity(key) => {
                 let schema = self.mesh.schema_for(principal);
-                Ok(schema.find(key).map_or(Observed::Hidden, |id| rights(schema.entity(id))))
+                Ok(schema
+                    .find(key)
+                    .map_or(Observed::Hidden, |id| Observed::Rights(rights(schema.entity(id)))))
             }
         }
     }
@@ -158,37 +139,38 @@ impl Runner {
         method: &Method,
         path: &str,
         fields: Option<&Fields<'_>>,
-    ) -> Result<Observed, RunError> {
+    ) -> Result<Observed, Failure> {
         let profiles = Profiles { mutations: true, ..Profiles::default() };
         let route = Route::parse(&BasePath::root(), &profiles, method, path);
         let Some(target) = route.as_ref().ok().and_then(Route::write_target) else {
-            return Err(Failure::usage_error(format_args!("{method} {path} is no write")).into());
+            return Err(Failure::usage_error(format_args!("{method} {path} is no write")));
         };
         let mut request = WriteRequest::new(target).with_principal(principal);
         if let Some(fields) = fields {
             request = request.with_fields(fields);
         }
         let Some(database) = &self.database else {
-            return Err(Failure::usage_error("a write needs a database").into());
+            return Err(Failure::usage_error("a write needs a database"));
         };
-        let rehearsal = database.rehearsal(self.folder.path()).await;
-        let (resolver, mutator) = rehearsal.map_err(Failure::from)?;
+        let (resolver, mutator) = database.rehearsal(self.folder.path()).await?;
         let mesh = Mesh::builder(Arc::clone(&self.schema)).limits(self.limits);
-        let mesh = mesh.default_shared(resolver, Some(mutator)).build().map_err(Failure::from)?;
-        let mutation = mesh.plan_write(&request)?;
-        mesh.write(mutation, &Context::default()).await.into_result()?;
-        Ok(Observed::Written)
+        let mesh = mesh.default_shared(resolver, Some(mutator)).build()?;
+        let written = match mesh.plan_write(&request) {
+            Ok(mutation) => mesh.write(mutation, &Context::default()).await.into_result().map(drop),
+            Err(error) => Err(error),
+        };
+        Ok(written.map_or_else(refused, |()| Observed::Written))
     }
 }
 
 /// Returns the error as a client gets it, but with the causes of failures of the database.
-fn to_wire_error(error: Error) -> WireError {
+fn refused(error: Error) -> Observed {
     let cause = chain(&error);
     let mut wire = WireError::from(error);
     if wire.status.is_server_error() {
         wire.message = cause.into();
     }
-    wire
+    Observed::Refused(Box::new(wire))
 }
 
 /// Returns the id of a record, its parts separated by commas; `None` if it was not selected.
@@ -203,16 +185,16 @@ fn record_id(entity: &Entity, record: &Json) -> Option<String> {
 }
 
 /// Returns the rights on an entity as a role sees it.
-fn rights(entity: &Entity) -> Observed {
-    let names = |right: Right| {
-        let has = |name: &&str| match (right, entity.member(name)) {
-            (Right::Fields, Some(Member::Field(_) | Member::Computed(_)))
-            | (Right::Relations, Some(Member::Relation(_))) => true,
-            (Right::Creates, Some(Member::Field(id))) => entity.field(id).writable.create,
-            (Right::Updates, Some(Member::Field(id))) => entity.field(id).writable.update,
-            _ => false,
-        };
-        (right, entity.names().filter(has).map(str::to_owned).collect())
+fn rights(entity: &Entity) -> Rights {
+    let names = |has: &dyn Fn(Member) -> bool| -> BTreeSet<String> {
+        let names = entity.names().filter(|name| entity.member(name).is_some_and(has));
+        names.map(str::to_owned).collect()
     };
-    Observed::Rights { names: Right::ALL.map(names).to_vec(), deletes: entity.deletable }
+    Rights {
+        fields: names(&|member| matches!(member, Member::Field(_) | Member::Computed(_))),
+        relations: names(&|member| matches!(member, Member::Relation(_))),
+        creates: names(&|member| matches!(member, Member::Field(id) if entity.field(id).writable.create)),
+        updates: names(&|member| matches!(member, Member::Field(id) if entity.field(id).writable.update)),
+        deletes: entity.deletable,
+    }
 }
