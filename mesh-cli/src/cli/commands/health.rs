@@ -35,7 +35,7 @@ pub(crate) fn run(args: &HealthArgs) -> Result<(), Failure> {
     let config = load_config(collect_flags([("listen", &args.listen)]), args.config.as_deref())?;
     let address = address(&config)?;
     let request = Request::get(format!("http://{address}/readyz")).body(Full::<Bytes>::default())?;
-    let http = HttpClient::without_tls();
+    let http = HttpClient::without_tls()?;
     let reply = block_on(async { tokio::time::timeout(TIMEOUT, http.send(request)).await });
     let reply = reply?
         .map_err(|_| Failure::check_failed(format!("no answer from {address} within {TIMEOUT:?}")))??;
