@@ -25,6 +25,11 @@ impl Failure {
         Self { status: 2, faults: faults.iter().map(|fault| escaped_lines(fault)).collect() }
     }
 
+    /// Fails with exit status 2 if there are faults.
+    pub(crate) fn check(faults: Vec<String>) -> Result<(), Self> {
+        if faults.is_empty() { Ok(()) } else { Err(Self::from_faults(faults)) }
+    }
+
     /// Creates a failure for the faults of what a setting names, with exit status 2.
     pub(crate) fn of_setting(setting: &str, faults: impl IntoIterator<Item = impl fmt::Display>) -> Self {
         Self::from_faults(faults.into_iter().map(|fault| format!("'{setting}': {fault}")).collect())
@@ -56,6 +61,18 @@ impl fmt::Display for Failure {
 impl<E: Error> From<E> for Failure {
     fn from(error: E) -> Self {
         Self::usage_error(error)
+    }
+}
+
+/// Results whose errors say what failed.
+pub(crate) trait WithContext<T> {
+    /// Turns an error into a failure with exit status 2, which begins with `what` failed.
+    fn context(self, what: impl fmt::Display) -> Result<T, Failure>;
+}
+
+impl<T, E: fmt::Display> WithContext<T> for Result<T, E> {
+    fn context(self, what: impl fmt::Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::usage_error(format_args!("{what}: {error}")))
     }
 }
 

@@ -136,8 +136,7 @@ pub fn check_api_key_columns(
     }
     let missing = |name: &&str| !columns.iter().any(|column| is_column(column, name));
     let missing = API_KEY_COLUMNS.into_iter().filter(missing);
-    let faults =
-        missing.map(|name| format!("the table '{table}' of API keys has no column '{name}'"));
+    let faults = missing.map(|name| format!("the table '{table}' of API keys has no column '{name}'"));
     check_api_key_faults(faults.collect(), create)
 }
 

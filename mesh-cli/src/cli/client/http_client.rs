@@ -14,13 +14,12 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use mesh_wire::client::Endpoint;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 
 /// An error while reading the body of a request.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
@@ -29,28 +28,16 @@ pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 pub(crate) struct HttpClient(Client<HttpsConnector<HttpConnector>, UnsyncBoxBody<Bytes, BoxError>>);
 
 impl HttpClient {
-    /// Creates a client for a server without TLS.
-    pub(crate) fn without_tls() -> Result<Self, Failure> {
-        Self::with_roots(RootCertStore::empty())
-    }
-
-    /// Creates a client that trusts the certificates in the file `authority`, or without one the certificates of the system.
-    pub(crate) fn new(server: &Endpoint, authority: Option<&Path>) -> Result<Self, Failure> {
+    /// Creates a client. With TLS, it trusts the certificates in the file `authority`, or without one the certificates of the
+    /// system.
+    pub(crate) fn new(with_tls: bool, authority: Option<&Path>) -> Result<Self, Failure> {
         let mut roots = RootCertStore::empty();
         if let Some(path) = authority {
-            add_certificates(&mut roots, path).map_err(|error| {
-                Failure::usage_error(format!(
-                    "--ca: cannot read certificates from {}: {error}",
-                    path.display()
-                ))
-            })?;
-        } else if server.uri().scheme_str() == Some("https") {
+            add_certificates(&mut roots, path)
+                .context(format_args!("--ca: cannot read certificates from {}", path.display()))?;
+        } else if with_tls {
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
-        Self::with_roots(roots)
-    }
-
-    fn with_roots(roots: RootCertStore) -> Result<Self, Failure> {
         let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()?
             .with_root_certificates(roots)
@@ -103,7 +90,8 @@ fn explain(error: &(dyn Error + 'static)) -> String {
         if cause.downcast_ref().is_some_and(hyper::Error::is_parse) {
             return "the server does not speak plain HTTP; does its URL begin with https://?".to_owned();
         }
-        if cause.downcast_ref().is_some_and(|error: &io::Error| error.kind() == ErrorKind::ConnectionRefused) {
+        if cause.downcast_ref().is_some_and(|error: &io::Error| error.kind() == ErrorKind::ConnectionRefused)
+        {
             return format!("{cause}; is the server running there?");
         }
     }
@@ -112,8 +100,9 @@ fn explain(error: &(dyn Error + 'static)) -> String {
 
 /// Returns an error and its causes. The source of an I/O error is that of the error within it, which would be left out.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error| match error.downcast_ref().and_then(io::Error::get_ref) {
-        Some(inner) => Some(inner),
+    let next = |error: &'e (dyn Error + 'static)| match error.downcast_ref().and_then(io::Error::get_ref) {
+        Some(inner) => Some(inner as &(dyn Error + 'static)),
         None => error.source(),
-    })
+    };
+    std::iter::successors(Some(error), move |error| next(*error))
 }

@@ -40,12 +40,12 @@ pub(crate) fn docs(config: &Config, schema: &Schema) -> Result<Options, Failure>
 /// Returns the caching of reads, or a failure with all names that are not entities of the schema.
 pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failure> {
     let settings = &config.caching;
-    check_entities("caching.entities", settings.entities.0.keys(), schema)?;
+    check_entities("caching.entities", settings.entities.keys(), schema)?;
     let mut caching = Caching::new(settings.control.clone());
-    if let Some(header) = settings.tags.header() {
+    if let Some(header) = settings.tags {
         caching = caching.tags(header);
     }
-    for (key, control) in &settings.entities.0 {
+    for (key, control) in &settings.entities {
         caching = caching.entity(key, control.clone());
     }
     Ok(caching)
@@ -58,8 +58,7 @@ fn check_entities<'k>(
     schema: &Schema,
 ) -> Result<(), Failure> {
     let unknown = keys.into_iter().filter(|key| schema.find(key).is_none());
-    let faults: Vec<_> = unknown.map(|key| unknown_entity(key, schema)).collect();
-    if faults.is_empty() { Ok(()) } else { Err(Failure::of_setting(setting, faults)) }
+    Failure::check(unknown.map(|key| format!("'{setting}': {}", unknown_entity(key, schema))).collect())
 }
 
 /// Describes a key that no entity of the schema has.

@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use http::Method;
 use mesh_plan::{
-    Context, Error, Fields, Limits, Mesh, Mutation, Principal, Request, ResolveError, WriteError,
-    WriteRequest, Written,
+    Context, Error, Limits, Mesh, Mutation, Principal, Request, ResolveError, WriteError, Written,
 };
 use mesh_ql::{Format, Page, ParamValues};
 use mesh_schema::{Entity, Field, Member, Schema};
-use mesh_wire::{BasePath, Profiles, Route, WireError};
+use mesh_wire::WireError;
 use serde_json::Value as Json;
 
 use super::expected::{Mismatch, Observed, Rights};
-use super::suite::{Case, Sources, Subject, Suite};
-use crate::cli::failure::{Failure, chain};
+use super::suite::{Case, Sources, Subject, Suite, Write};
+use crate::cli::failure::{Failure, WithContext as _, chain};
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::database::{Database, block_on};
 use crate::cli::temp_folder::TempFolder;
@@ -49,9 +47,7 @@ impl Runner {
         if let Some(database) = &source.database {
             mesh = mesh.default_shared(Arc::clone(database) as _, None);
         }
-        let folder = TempFolder::create("mesh-policy-test").map_err(|error| {
-            Failure::usage_error(format_args!("cannot create a folder for a copy: {error}"))
-        })?;
+        let folder = TempFolder::create("mesh-policy-test").context("cannot create a folder for a copy")?;
         Ok(Self { mesh: mesh.build()?, unrestricted, schema, limits, database: source.database, folder })
     }
 
@@ -69,11 +65,10 @@ impl Runner {
         block_on(async {
             let mut results = Vec::with_capacity(suite.cases.len());
             for case in &suite.cases {
-                let observed = self.observe(case).await?;
-                results.push(case.expected.compare(&observed));
+                results.push(case.expected.compare(&self.observe(case).await?));
             }
-            Ok(results)
-        })?
+            Ok::<_, Failure>(results)
+        })
     }
 
     async fn observe(&self, case: &Case) -> Result<Observed, Failure> {
@@ -83,9 +78,7 @@ impl Runner {
                 let read = self.read(principal, (*format, text), id.as_deref(), params).await;
                 Ok(read.unwrap_or_else(refused))
             }
-            Subject::Write { method, path, fields } => {
-                self.write(principal, method, path, fields.as_ref()).await
-            }
+            Subject::Write(write) => self.write(principal, write).await,
             Subject::Entity(key) => {
                 let schema = self.mesh.schema_for(principal);
                 Ok(schema
@@ -133,29 +126,14 @@ impl Runner {
     }
 
     /// Runs a write that leaves no trace.
-    async fn write(
-        &self,
-        principal: Option<&Principal>,
-        method: &Method,
-        path: &str,
-        fields: Option<&Fields<'_>>,
-    ) -> Result<Observed, Failure> {
-        let profiles = Profiles { mutations: true, ..Profiles::default() };
-        let route = Route::parse(&BasePath::root(), &profiles, method, path);
-        let Some(target) = route.as_ref().ok().and_then(Route::write_target) else {
-            return Err(Failure::usage_error(format_args!("{method} {path} is no write")));
-        };
-        let mut request = WriteRequest::new(target).with_principal(principal);
-        if let Some(fields) = fields {
-            request = request.with_fields(fields);
-        }
+    async fn write(&self, principal: Option<&Principal>, write: &Write) -> Result<Observed, Failure> {
         let Some(database) = &self.database else {
             return Err(Failure::usage_error("a write needs a database"));
         };
         let (resolver, mutator) = database.rehearsal(self.folder.path()).await?;
         let mesh = Mesh::builder(Arc::clone(&self.schema)).limits(self.limits);
         let mesh = mesh.default_shared(resolver, Some(mutator)).build()?;
-        let written = match mesh.plan_write(&request) {
+        let written = match write.plan(&mesh, principal).map_err(Failure::usage_error)? {
             Ok(mutation) => mesh.write(mutation, &Context::default()).await.into_result().map(drop),
             Err(error) => Err(error),
         };

@@ -7,7 +7,7 @@ use std::ops::Range;
 use http::Method;
 use mesh_plan::error::{PlanErrorKind, WriteFault};
 use mesh_plan::policy::ClaimValue;
-use mesh_plan::{Error, Fields, Mesh, Principal, Request, WriteRequest};
+use mesh_plan::{Error, Fields, Mesh, Mutation, Principal, Request, WriteRequest};
 use mesh_ql::{Format, ParamValues, Position, Span};
 use mesh_schema::policy::ANY_ROLE;
 use mesh_schema::{Schema, nearest};
@@ -40,9 +40,35 @@ pub(super) enum Subject {
     /// A read: of one record if there is an id.
     Query { format: Format, text: String, id: Option<String>, params: ParamValues },
     /// A write.
-    Write { method: Method, path: String, fields: Option<Fields<'static>> },
+    Write(Write),
     /// The rights on an entity.
     Entity(String),
+}
+
+/// A request to a write route.
+pub(super) struct Write {
+    method: Method,
+    path: String,
+    fields: Option<Fields<'static>>,
+}
+
+impl Write {
+    /// Plans the write. The outer error says why the path is no write route.
+    pub(super) fn plan(
+        &self,
+        mesh: &Mesh,
+        principal: Option<&Principal>,
+    ) -> Result<Result<Mutation, Error>, String> {
+        let profiles = Profiles { mutations: true, ..Profiles::default() };
+        let route = Route::parse(&BasePath::root(), &profiles, &self.method, &self.path);
+        let route = route.map_err(|error| error.message.to_string())?;
+        let target = route.write_target().ok_or("the path is that of a read")?;
+        let mut request = WriteRequest::new(target).with_principal(principal);
+        if let Some(fields) = &self.fields {
+            request = request.with_fields(fields);
+        }
+        Ok(mesh.plan_write(&request))
+    }
 }
 
 /// The schemas that the names in a file are checked against.
@@ -208,25 +234,20 @@ impl Checker<'_> {
         if !self.sources.has_database {
             return Err("a write needs a database: pass --database".to_owned());
         }
-        let form = || "a write is a method and a path, such as \"PUT /post/7\"".to_owned();
-        let (method, path) = text.split_once(' ').ok_or_else(form)?;
-        let (method, path) = (Method::from_bytes(method.as_bytes()).map_err(|_| form())?, path.trim());
+        let form = "a write is a method and a path, such as \"PUT /post/7\"";
+        let (method, path) = text.split_once(' ').ok_or(form)?;
         let fields = table.body.as_ref().map(|body| {
             body.get_ref().0.iter().fold(Fields::default(), |fields, (name, value)| fields.with(name, value))
         });
-        let profiles = Profiles { mutations: true, ..Profiles::default() };
-        let route = Route::parse(&BasePath::root(), &profiles, &method, path)
-            .map_err(|error| format!("{}: {}", form(), error.message))?;
-        let mut request = WriteRequest::new(route.write_target().ok_or_else(form)?);
-        if let Some(fields) = &fields {
-            request = request.with_fields(fields);
-        }
-        if let Err(Error::Plan(error)) = self.sources.unrestricted.plan_write(&request)
-            && let Some(unknown_name) = unknown_name(&error.kind)
+        let method = Method::from_bytes(method.as_bytes()).map_err(|_| form)?;
+        let write = Write { method, path: path.trim().to_owned(), fields };
+        let planned = write.plan(self.sources.unrestricted, None);
+        if let Err(Error::Plan(error)) = planned.map_err(|error| format!("{form}: {error}"))?
+            && let Some(name) = unknown_name(&error.kind)
         {
-            return Err(format!("the write is invalid for every role: {unknown_name}"));
+            return Err(format!("the write is invalid for every role: {name}"));
         }
-        Ok(Subject::Write { path: path.to_owned(), fields, method: method.clone() })
+        Ok(Subject::Write(write))
     }
 
     fn entity(&mut self, table: &CaseTable, key: &str) -> Result<Subject, String> {
@@ -299,7 +320,7 @@ impl fmt::Display for Subject {
                 let id = id.as_ref().map(|id| format!(" of {id}")).unwrap_or_default();
                 write!(f, "{text}{id}")
             }
-            Self::Write { method, path, .. } => write!(f, "{method} {path}"),
+            Self::Write(Write { method, path, .. }) => write!(f, "{method} {path}"),
             Self::Entity(key) => f.write_str(key),
         }
     }
