@@ -61,7 +61,7 @@ impl Accounts {
         let table = &users.table;
         match self.read(&self.find, &vec!["".into(); self.logins]).await {
             Ok(_) => Ok(self),
-            Err(error) => Err(format!("'integrity.users' does not fit the table '{table}': {error}")),
+            Err(error) => Err(format!("the table '{table}' cannot be read as a table of accounts: {error}")),
         }
     }
 

@@ -130,7 +130,7 @@ fn check(table: &OwnTable) -> Result<HashColumn, TableLayoutError> {
     let mut faults = Vec::new();
     let mut wrong = |column: &str, ty: &str, needed: &str| {
         faults.push(format!(
-            "the column '{column}' of the table '{name}' of 'api_keys.table' has the type {ty}; it must be {needed}"
+            "the column '{column}' of the table '{name}' of API keys has the type {ty}; it must be {needed}"
         ));
     };
     if !is_bytes && !types.texts.contains(&hash) {

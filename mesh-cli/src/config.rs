@@ -11,12 +11,11 @@ use mesh_server::otlp::CollectorUrl;
 use mesh_server::{ClientLimits, Proxies, PurgeUrl};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
+use mesh_wire::response::CacheControl;
 
-use caching::Tags;
 use define::settings;
-pub(crate) use location::Location;
+pub(crate) use location::{Location, Pooler};
 use parse::{HOUR, MILLISECOND, SECOND};
-pub(crate) use pooler::Pooler;
 pub(crate) use print::EffectiveSettings;
 use reader::Reader;
 pub(crate) use reader::{BEARER_VARIABLE, FILE_VARIABLE, LoadedConfig, PASSWORD_VARIABLE};
@@ -27,15 +26,11 @@ use sections::{
 pub(crate) use sections::{DocsAuth, McpTools, Store, Users};
 pub(crate) use sources::{Flags, SettingsFile, variable};
 
-mod caching;
 mod define;
 mod location;
 pub(crate) mod parse;
-mod pooler;
 mod print;
 mod reader;
-#[cfg(test)]
-mod reference_page;
 mod removed;
 mod sections;
 mod sources;
@@ -53,7 +48,7 @@ settings! {
         /// URL of the database, such as `sqlite:blog.db`; with `?mmap=false` at its end, a SQLite file is not mapped into memory.
         database: Option<Location> = None, parse::optional_text;
         /// URLs of PostgreSQL servers that replicate `database`; reads go to them.
-        replicas: Vec<Location> = Vec::new(), parse::locations;
+        replicas: Vec<Location> = Vec::new(), parse::list;
         /// PostgreSQL schemas to infer the entities from; empty: the first schema of the search path that exists.
         schemas: Vec<String> = Vec::new(), parse::list;
         /// Schema document; without one the schema is inferred from the database.
@@ -71,7 +66,7 @@ settings! {
         /// Proxies whose `X-Forwarded-For` is trusted: addresses and networks.
         trusted_proxies: Proxies = Proxies::default(), parse::proxies;
         /// Names accepted as `Host`; empty: loopback names at a loopback address if callers do not identify themselves, else any.
-        allowed_hosts: Vec<String> = Vec::new(), parse::hosts;
+        allowed_hosts: Vec<String> = Vec::new(), parse::checked_list(AllowedHosts::parse);
     }
     sections {
         limits: Limits;
@@ -116,74 +111,93 @@ impl parse::Choice for LogFormat {
 impl Config {
     /// Reports settings that do not fit together.
     fn check(&self, reader: &mut Reader<'_>) {
-        let Self { limits, caching, integrity, otlp, tls, .. } = self;
+        self.check_pairs(reader);
+        self.check_caching(reader);
+        self.check_docs_path(reader);
+        let Self { limits, otlp, .. } = self;
         if limits.page_default > limits.page_max {
             let message =
                 format!("is {}, above 'limits.page_max', which is {}", limits.page_default, limits.page_max);
             reader.conflict(["limits.page_default", "limits.page_max"], &message);
         }
-        if integrity.secret.is_some() && integrity.secret_file.is_some() {
-            let message = "and 'integrity.secret_file' are mutually exclusive; set only one of them";
-            reader.conflict(["integrity.secret", "integrity.secret_file"], message);
-        }
-        if !integrity.enabled {
+        if !self.integrity.enabled {
             for path in ["integrity.secret", "integrity.secret_file"] {
-                reader.warn(
-                    path,
-                    "has no effect, because 'integrity.enabled' is not set: requests need no signature",
-                );
+                let message =
+                    "has no effect, because 'integrity.enabled' is not set: requests need no signature";
+                reader.warn(path, message);
             }
         }
-        self.check_bearer(reader);
-        let other_callers = self.bearer.is_on() || !self.api_keys.table.is_empty();
-        if integrity.enabled && integrity.users.table.is_empty() && !other_callers {
-            let message = "must not be empty without 'bearer.jwks', 'bearer.secret' or 'api_keys.table': no session could begin";
-            reader.conflict(["integrity.users.table", "bearer.jwks"], message);
-        }
-        if self.identifies_callers() && (caching.control.is_shared() || caching.entities.any_shared()) {
-            let path = if caching.control.is_shared() { "caching.control" } else { "caching.entities" };
-            let cause = match integrity.enabled {
-                true => "integrity.enabled",
-                false => self.bearer.source().unwrap_or("api_keys.table"),
-            };
-            let message = format!(
-                "allows shared caches to store answers ('public', 's-maxage'), but answers to identified callers are \
-                 private: remove that, or '{cause}'"
-            );
-            reader.conflict([path, cause], &message);
-        }
-        self.check_purge(reader);
         if !otlp.headers.is_empty() && otlp.endpoint.as_ref().is_some_and(CollectorUrl::is_unencrypted) {
             reader.warn("otlp.headers", "can be read on the way, because 'otlp.endpoint' is not 'https://…'");
         }
-        if tls.cert.is_some() != tls.key.is_some() {
-            let mut paths = ["tls.cert", "tls.key"];
-            if tls.cert.is_none() {
-                paths.reverse();
-            }
-            reader.conflict(paths, &format!("requires '{}'", paths[1]));
-        }
-        if self.persisted.only && !self.persisted.enabled {
-            let message = "requires 'persisted.enabled': otherwise no query could be registered";
-            reader.conflict(["persisted.only", "persisted.enabled"], message);
-        }
-        self.check_docs(reader);
     }
 
-    /// Reports a playground without users, or whose path belongs to other routes.
-    fn check_docs(&self, reader: &mut Reader<'_>) {
-        let Self { audit, docs, base, mcp, .. } = self;
-        let for_admins = [
-            ("docs.auth", docs.enabled && docs.auth == DocsAuth::Admin),
-            ("docs.view_as", !docs.view_as.is_empty()),
+    /// Reports a setting that excludes another one, or that has no effect without another one.
+    fn check_pairs(&self, reader: &mut Reader<'_>) {
+        let Self { integrity, bearer, docs, tls, persisted, .. } = self;
+        let has_callers = self.identifies_callers();
+        let excluding = [
+            (
+                ["integrity.secret", "integrity.secret_file"],
+                integrity.secret.is_some() && integrity.secret_file.is_some(),
+            ),
+            (
+                ["bearer.secret", "bearer.secret_file"],
+                bearer.secret.is_some() && bearer.secret_file.is_some(),
+            ),
+            (["bearer.jwks", "bearer.secret"], bearer.jwks.is_some() && bearer.secret.is_some()),
+            (["bearer.jwks", "bearer.secret_file"], bearer.jwks.is_some() && bearer.secret_file.is_some()),
         ];
-        for (path, _) in for_admins.into_iter().filter(|(_, is_set)| *is_set && !self.identifies_callers()) {
-            let message = "requires 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table': otherwise there would be no administrator";
-            reader.conflict([path, "integrity.enabled"], message);
+        for (paths, _) in excluding.into_iter().filter(|(_, are_set)| *are_set) {
+            let message = format!("and '{}' are mutually exclusive; set only one of them", paths[1]);
+            reader.conflict(paths, &message);
         }
-        if !docs.view_as.is_empty() && audit.store.is_none() {
-            reader.conflict(["docs.view_as", "audit.store"], "requires 'audit.store': each use is recorded");
+        let callers = "'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table'";
+        let tokens = "'bearer.jwks' or 'bearer.secret'";
+        let admin = "otherwise there would be no administrator";
+        let requirements = [
+            (["bearer.anonymous", "bearer.jwks"], !bearer.anonymous.is_empty() && !has_callers, callers, ""),
+            (["bearer.issuer", "bearer.jwks"], !bearer.issuer.is_empty() && !bearer.is_on(), tokens, ""),
+            (["bearer.audience", "bearer.jwks"], !bearer.audience.is_empty() && !bearer.is_on(), tokens, ""),
+            (
+                ["docs.auth", "integrity.enabled"],
+                docs.enabled && docs.auth == DocsAuth::Admin && !has_callers,
+                callers,
+                admin,
+            ),
+            (["docs.view_as", "integrity.enabled"], !docs.view_as.is_empty() && !has_callers, callers, admin),
+            (
+                ["docs.view_as", "audit.store"],
+                !docs.view_as.is_empty() && self.audit.store.is_none(),
+                "'audit.store'",
+                "each use is recorded",
+            ),
+            (
+                ["persisted.only", "persisted.enabled"],
+                persisted.only && !persisted.enabled,
+                "'persisted.enabled'",
+                "otherwise no query could be registered",
+            ),
+            (["tls.cert", "tls.key"], tls.cert.is_some() && tls.key.is_none(), "'tls.key'", ""),
+            (["tls.key", "tls.cert"], tls.key.is_some() && tls.cert.is_none(), "'tls.cert'", ""),
+        ];
+        for (paths, _, needed, why) in requirements.into_iter().filter(|(_, is_missing, ..)| *is_missing) {
+            let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+            reader.conflict(paths, &format!("requires {needed}{why}"));
         }
+        if integrity.enabled
+            && integrity.users.table.is_empty()
+            && !bearer.is_on()
+            && self.api_keys.table.is_empty()
+        {
+            let message = "must not be empty without 'bearer.jwks', 'bearer.secret' or 'api_keys.table': no session could begin";
+            reader.conflict(["integrity.users.table", "bearer.jwks"], message);
+        }
+    }
+
+    /// Reports a path of the playground that belongs to other routes.
+    fn check_docs_path(&self, reader: &mut Reader<'_>) {
+        let Self { docs, base, mcp, .. } = self;
         let surface = mesh_docs::Options::default().path(&docs.path);
         if surface.claims(base.as_str()) {
             let message = format!("must not be the base path '{base}' or a path above it");
@@ -199,54 +213,38 @@ impl Config {
     }
 
     /// Reports settings of shared caches that have no effect, and a credential that others could read.
-    fn check_purge(&self, reader: &mut Reader<'_>) {
+    fn check_caching(&self, reader: &mut Reader<'_>) {
         let Self { caching, .. } = self;
-        let cause = match (caching.tags, caching.purge.urls.is_empty()) {
-            (_, false) => "caching.purge.urls",
-            (Tags::Off, true) => return,
-            _ => "caching.tags",
+        let any_entity = |is_such: fn(&CacheControl) -> bool| caching.entities.values().any(is_such);
+        if self.identifies_callers() && (caching.control.is_shared() || any_entity(CacheControl::is_shared)) {
+            let path = if caching.control.is_shared() { "caching.control" } else { "caching.entities" };
+            let cause = match self.integrity.enabled {
+                true => "integrity.enabled",
+                false => self.bearer.source().unwrap_or("api_keys.table"),
+            };
+            let message = format!(
+                "allows shared caches to store answers ('public', 's-maxage'), but answers to identified callers are \
+                 private: remove that, or '{cause}'"
+            );
+            reader.conflict([path, cause], &message);
+        }
+        let cause = match (caching.purge.urls.is_empty(), caching.tags) {
+            (false, _) => "caching.purge.urls",
+            (true, Some(_)) => "caching.tags",
+            (true, None) => return,
         };
         if self.identifies_callers() {
             let message = "is for shared caches, which do not store answers to identified callers: remove it";
             reader.conflict([cause, "integrity.enabled"], message);
-        } else if !caching.control.is_reusable() && !caching.entities.any_reusable() {
+        } else if !caching.control.is_reusable() && !any_entity(CacheControl::is_reusable) {
             let message = "requires 'caching.control' or 'caching.entities', with a value that lets caches answer, such as \
                            'public, max-age=60'";
             reader.conflict([cause, "caching.control"], message);
         }
-        let mut urls = caching.purge.urls.iter().filter_map(|url| PurgeUrl::parse(url).ok());
-        if caching.purge.header.is_some() && urls.any(|url| url.is_unencrypted()) {
+        if caching.purge.header.is_some() && caching.purge.urls.iter().any(PurgeUrl::is_unencrypted) {
             let message = "must be 'https://…', or 'http://…' with a loopback address: others could read \
                            'caching.purge.header'";
             reader.conflict(["caching.purge.urls", "caching.purge.header"], message);
-        }
-    }
-
-    /// Reports settings of bearers that do not fit together.
-    fn check_bearer(&self, reader: &mut Reader<'_>) {
-        let bearer = &self.bearer;
-        let excluding = [
-            ("bearer.secret", bearer.secret.is_some(), "bearer.secret_file", bearer.secret_file.is_some()),
-            ("bearer.jwks", bearer.jwks.is_some(), "bearer.secret", bearer.secret.is_some()),
-            ("bearer.jwks", bearer.jwks.is_some(), "bearer.secret_file", bearer.secret_file.is_some()),
-        ];
-        for (one, is_set, other, other_is_set) in excluding {
-            if is_set && other_is_set {
-                reader.conflict(
-                    [one, other],
-                    &format!("and '{other}' are mutually exclusive; set only one of them"),
-                );
-            }
-        }
-        // Without keys, these settings would protect nothing.
-        let useless =
-            [("bearer.issuer", !bearer.issuer.is_empty()), ("bearer.audience", !bearer.audience.is_empty())];
-        if !bearer.anonymous.is_empty() && !self.identifies_callers() {
-            let message = "requires 'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table'";
-            reader.conflict(["bearer.anonymous", "bearer.jwks"], message);
-        }
-        for (path, _) in useless.into_iter().filter(|(_, is_set)| *is_set && !bearer.is_on()) {
-            reader.conflict([path, "bearer.jwks"], "requires 'bearer.jwks' or 'bearer.secret'");
         }
     }
 

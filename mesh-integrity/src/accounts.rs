@@ -38,7 +38,7 @@ impl UsersTable {
     ) -> Result<(), TableLayoutError> {
         let table = &self.table;
         if columns.is_empty() {
-            let fault = format!("there is no table '{table}' for 'integrity.users.table'");
+            let fault = format!("there is no table '{table}' of accounts");
             return Err(TableLayoutError { faults: vec![fault] });
         }
         let names = [
@@ -48,17 +48,16 @@ impl UsersTable {
             ("role", self.role.as_ref()),
             ("tenant", self.tenant.as_ref()),
         ];
-        let missing = names.into_iter().filter_map(|(setting, name)| Some((setting, name?)));
+        let missing = names.into_iter().filter_map(|(purpose, name)| Some((purpose, name?)));
         let missing = missing.filter(|(_, name)| !columns.iter().any(|column| is_column(column, name)));
-        let fault = |(setting, name)| {
-            format!("the table '{table}' has no column '{name}' for 'integrity.users.{setting}'")
+        let fault = |(purpose, name)| {
+            format!("the table '{table}' of accounts has no column '{name}' for the {purpose}")
         };
-        let faults: Vec<_> = missing.map(fault).collect();
-        TableLayoutError::check(faults)
+        TableLayoutError::check(missing.map(fault).collect())
     }
 }
 
-/// The faults of a table of accounts or API keys that does not match the settings or lacks columns.
+/// The faults of a table of accounts or API keys that does not exist or lacks columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", faults.join("; "))]
 pub struct TableLayoutError {
@@ -142,12 +141,12 @@ mod tests {
                 .map_err(|error| error.faults)
         };
         assert_eq!(check(&["id", "email", "hash", "role", "more"]), Ok(()));
-        assert_eq!(check(&[]), Err(vec![name("there is no table 'users' for 'integrity.users.table'")]));
+        assert_eq!(check(&[]), Err(vec![name("there is no table 'users' of accounts")]));
         assert_eq!(
             check(&["id", "hash"]),
             Err(vec![
-                name("the table 'users' has no column 'Email' for 'integrity.users.login'"),
-                name("the table 'users' has no column 'role' for 'integrity.users.role'"),
+                name("the table 'users' of accounts has no column 'Email' for the login"),
+                name("the table 'users' of accounts has no column 'role' for the role"),
             ])
         );
     }

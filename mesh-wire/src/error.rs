@@ -322,7 +322,7 @@ impl WireError {
     /// Creates a 421: the request is for a host that the server does not answer to.
     pub fn misdirected() -> Self {
         Self::transport(
-            "The server does not accept requests for this host name; add the name to the setting 'allowed_hosts'",
+            "The server does not accept requests for this host name; add the name to the server's allowed hosts",
         )
         .with_status(StatusCode::MISDIRECTED_REQUEST)
     }

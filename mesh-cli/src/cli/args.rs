@@ -43,7 +43,7 @@ impl SourceArgs {
     /// Reads the settings, and opens the database and the schema.
     pub(crate) fn open(&self) -> Result<(Config, DataSource), Failure> {
         let config = load_config(self.flags(), self.config.as_deref())?;
-        let source = DataSource::open_with_progress(&config)?;
+        let source = DataSource::open(&config)?;
         Ok((config, source))
     }
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod http_client;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fs, io};
@@ -16,7 +17,7 @@ use mesh_wire::client::{self as wire, Endpoint, ReplyError, Session, SignatureBi
 use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::Map;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::output::print_stderr;
 use crate::cli::server::database::block_on;
 use crate::cli::terminal::{escaped, read_password};
@@ -57,11 +58,11 @@ impl Client {
         work: impl AsyncFnOnce(&Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let endpoint = Endpoint::parse(&args.url)?;
-        let http = HttpClient::new(&endpoint, args.ca.as_deref())?;
+        let http = HttpClient::new(endpoint.uri().scheme_str() == Some("https"), args.ca.as_deref())?;
         let bearer = if args.login.is_none() { bearer(args.bearer_file.as_deref())? } else { None };
         let mut client = Self { http, endpoint, session: None, bearer };
         let password = args.login.as_deref().map(password).transpose()?;
-        let done = block_on(async {
+        block_on(async {
             if let Some((login, password)) = args.login.as_deref().zip(password) {
                 client.session = Some(client.log_in(login, password).await?);
             } else if client.bearer.is_some() {
@@ -75,8 +76,7 @@ impl Client {
                 print_stderr(format_args!("cannot log out: {failure}"));
             }
             result
-        });
-        done?
+        })
     }
 
     /// Signs a request and sends it. `body` converts the signed body to the one that is sent.
@@ -101,9 +101,7 @@ impl Client {
             Map::from_iter([("login".to_owned(), login.into()), ("password".to_owned(), password.into())]);
         let request = wire::login(&self.endpoint, &credentials)?;
         let reply = self.send(request, Full::new).await?;
-        let body = json_body(reply, "MethodNotAllowed", "is [integrity] enabled on the server?")?;
-        Session::from_login_reply(&body)
-            .ok_or_else(|| Failure::check_failed("the reply to the login has no session"))
+        session(&json_body(reply, "MethodNotAllowed", "is [integrity] enabled on the server?")?)
     }
 
     /// Exchanges the bearer for a session. Returns `None` if the server has no sessions, so that the bearer suffices.
@@ -113,8 +111,7 @@ impl Client {
             return Ok(None);
         }
         let body = wire::result(reply).map_err(|error| Failure::check_failed(escaped(&error.to_string())))?;
-        let session = Session::from_login_reply(&body);
-        session.map(Some).ok_or_else(|| Failure::check_failed("the reply to the exchange has no session"))
+        session(&body).map(Some)
     }
 
     async fn log_out(&self) -> Result<(), Failure> {
@@ -137,20 +134,23 @@ impl Client {
     }
 }
 
+/// Returns the session that begins with the reply to a login or an exchange.
+fn session(reply: &[u8]) -> Result<Session, Failure> {
+    Session::from_login_reply(reply).ok_or_else(|| Failure::check_failed("the reply has no session"))
+}
+
 /// Returns the bearer from the file or, without one, from the variable. It is not an argument, because other users of the
 /// machine can see arguments.
 fn bearer(file: Option<&Path>) -> Result<Option<String>, Failure> {
     let text = match file {
-        Some(path) if path == Path::new("-") => io::read_to_string(io::stdin()).map_err(|error| {
-            Failure::usage_error(format!("--bearer-file: cannot read standard input: {error}"))
-        })?,
-        Some(path) => fs::read_to_string(path).map_err(|error| {
-            Failure::usage_error(format!("--bearer-file: cannot read {}: {error}", path.display()))
-        })?,
-        None => match std::env::var_os(BEARER_VARIABLE) {
-            Some(text) => text
-                .into_string()
-                .map_err(|_| Failure::usage_error(format!("{BEARER_VARIABLE} must be UTF-8 text")))?,
+        Some(path) if path == Path::new("-") => {
+            io::read_to_string(io::stdin()).context("--bearer-file: cannot read standard input")?
+        }
+        Some(path) => {
+            fs::read_to_string(path).context(format_args!("--bearer-file: cannot read {}", path.display()))?
+        }
+        None => match secret_variable(BEARER_VARIABLE)? {
+            Some(text) => text,
             None => return Ok(None),
         },
     };
@@ -159,13 +159,17 @@ fn bearer(file: Option<&Path>) -> Result<Option<String>, Failure> {
 
 /// Returns the password from the variable, or prompts for it.
 fn password(login: &str) -> Result<String, Failure> {
-    match std::env::var_os(PASSWORD_VARIABLE) {
-        Some(password) => password
-            .into_string()
-            .map_err(|_| Failure::usage_error(format!("{PASSWORD_VARIABLE} must be UTF-8 text"))),
+    match secret_variable(PASSWORD_VARIABLE)? {
+        Some(password) => Ok(password),
         None => read_password(&format!("Password for {login}: "))
             .map_err(|error| Failure::usage_error(format!("{error}; type it, or set {PASSWORD_VARIABLE}"))),
     }
+}
+
+/// Returns the text of a variable, if it is set. The error does not quote it.
+fn secret_variable(name: &str) -> Result<Option<String>, Failure> {
+    let text = std::env::var_os(name).map(OsString::into_string).transpose();
+    text.map_err(|_| Failure::usage_error(format!("{name} must be UTF-8 text")))
 }
 
 /// Returns random bytes for a nonce or a boundary.

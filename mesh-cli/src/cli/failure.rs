@@ -25,6 +25,16 @@ impl Failure {
         Self { status: 2, faults: faults.iter().map(|fault| escaped_lines(fault)).collect() }
     }
 
+    /// Fails with exit status 2 if there are faults.
+    pub(crate) fn check(faults: Vec<String>) -> Result<(), Self> {
+        if faults.is_empty() { Ok(()) } else { Err(Self::from_faults(faults)) }
+    }
+
+    /// Creates a failure for the faults of what a setting names, with exit status 2.
+    pub(crate) fn of_setting(setting: &str, faults: impl IntoIterator<Item = impl fmt::Display>) -> Self {
+        Self::from_faults(faults.into_iter().map(|fault| format!("'{setting}': {fault}")).collect())
+    }
+
     /// Creates a failure for a check that found faults or a request that failed, with exit status 1.
     pub(crate) fn check_failed(message: impl fmt::Display) -> Self {
         Self { status: 1, ..Self::usage_error(message) }
@@ -54,8 +64,25 @@ impl<E: Error> From<E> for Failure {
     }
 }
 
+/// Results whose errors say what failed.
+pub(crate) trait WithContext<T> {
+    /// Turns an error into a failure with exit status 2, which begins with `what` failed.
+    fn context(self, what: impl fmt::Display) -> Result<T, Failure>;
+}
+
+impl<T, E: fmt::Display> WithContext<T> for Result<T, E> {
+    fn context(self, what: impl fmt::Display) -> Result<T, Failure> {
+        self.map_err(|error| Failure::usage_error(format_args!("{what}: {error}")))
+    }
+}
+
 /// Returns an error with its sources, separated by colons.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let errors = std::iter::successors(Some(error), |error| (*error).source());
     errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Returns the end of a message about an unknown name, for which `near` is a known one.
+pub(crate) fn did_you_mean(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
 }

@@ -4,23 +4,20 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::terminal::escaped_lines;
 
 /// Writes a line to standard output. A closed pipe, as with `head`, ends the command.
 pub(crate) fn print(text: impl fmt::Display) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    writeln!(out, "{text}")
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::usage_error(format!("cannot write to standard output: {error}")))
+    writeln!(out, "{text}").and_then(|()| out.flush()).context("cannot write to standard output")
 }
 
 /// Writes a text that ends with a line break to a file, or to standard output if `file` is `None`.
 pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), Failure> {
     match file {
         None => print(text.trim_end()),
-        Some(path) => std::fs::write(path, text)
-            .map_err(|error| Failure::usage_error(format!("cannot write {}: {error}", path.display()))),
+        Some(path) => std::fs::write(path, text).context(format_args!("cannot write {}", path.display())),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mesh_server::regular_file;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::output::print_stderr;
 use crate::config::{Config, EffectiveSettings, FILE_VARIABLE, Flags, LoadedConfig, SettingsFile};
 
@@ -36,8 +36,7 @@ pub(crate) fn load_with_faults(flags: Flags, file: Option<&Path>) -> Result<Load
 }
 
 fn read(path: &Path) -> Result<SettingsFile, Failure> {
-    let text = regular_file::read_to_string(path).map_err(|error| {
-        Failure::usage_error(format!("cannot read the configuration {}: {error}", path.display()))
-    })?;
+    let text = regular_file::read_to_string(path);
+    let text = text.context(format_args!("cannot read the configuration {}", path.display()))?;
     Ok(SettingsFile { path: path.to_owned(), text })
 }

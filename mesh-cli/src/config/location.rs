@@ -1,4 +1,4 @@
-//! Settings that may name a file, and the folder that a relative path is relative to.
+//! Settings with URLs that may name a file, and the folder that a relative path is relative to.
 
 use std::fmt;
 use std::ops::Deref;
@@ -78,6 +78,17 @@ impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// Whether a pooler between the server and PostgreSQL assigns a connection to each transaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Pooler {
+    /// There is none.
+    None,
+    /// There is one, and changes are polled for.
+    Polling,
+    /// There is one, and connections that listen for changes go to this URL of the primary itself.
+    Listening(Location),
 }
 
 #[cfg(test)]

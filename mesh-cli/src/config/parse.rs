@@ -2,6 +2,7 @@
 //!
 //! An error message is the end of a sentence that begins with the setting's name.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -11,12 +12,11 @@ use mesh_schema::nearest;
 use mesh_server::otlp::CollectorUrl;
 use mesh_server::{Jwks, Proxies, PurgeUrl, Rate};
 use mesh_wire::BasePath;
-use mesh_wire::request::AllowedHosts;
 use mesh_wire::response::CacheControl;
 use percent_encoding::percent_decode_str;
 use tracing_subscriber::filter::Targets;
 
-use crate::config::location::Location;
+use crate::config::location::{Location, Pooler};
 use crate::config::sources::Value;
 
 /// One millisecond.
@@ -102,16 +102,16 @@ pub(crate) fn boolean(value: &Value) -> Result<bool, String> {
 }
 
 /// Parses a list of strings, or one string with commas, the form of a list in flags and variables.
-pub(crate) fn list(value: &Value) -> Result<Vec<String>, String> {
+pub(crate) fn list<T: From<String>>(value: &Value) -> Result<Vec<T>, String> {
     match value {
         Value::Text(text) => {
             let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
-            Ok(items.map(str::to_owned).collect())
+            Ok(items.map(|item| T::from(item.to_owned())).collect())
         }
         Value::List(items) => items
             .iter()
             .map(|item| match item {
-                Value::Text(text) => Ok(text.clone()),
+                Value::Text(text) => Ok(T::from(text.clone())),
                 other => Err(format!("must be a list of quoted strings, not a list with {other}")),
             })
             .collect(),
@@ -119,9 +119,20 @@ pub(crate) fn list(value: &Value) -> Result<Vec<String>, String> {
     }
 }
 
+/// Parses a list of strings that `parse`, a function of the library that uses it, accepts.
+pub(crate) fn checked_list<T, E: fmt::Display>(
+    parse: impl FnOnce(Vec<String>) -> Result<T, E>,
+) -> impl FnOnce(&Value) -> Result<Vec<String>, String> {
+    move |value| {
+        let items: Vec<String> = list(value)?;
+        parse(items.clone()).map_err(|error| format!("is invalid: {error}"))?;
+        Ok(items)
+    }
+}
+
 /// Parses a list of content types, such as `image/png` or `image/*`.
 pub(crate) fn content_types(value: &Value) -> Result<Vec<String>, String> {
-    let types = list(value)?;
+    let types: Vec<String> = list(value)?;
     let is_valid =
         |item: &str| item.split_once('/').is_some_and(|(kind, rest)| !kind.is_empty() && !rest.is_empty());
     match types.iter().find(|item| !is_valid(item)) {
@@ -130,11 +141,6 @@ pub(crate) fn content_types(value: &Value) -> Result<Vec<String>, String> {
         )),
         None => Ok(types),
     }
-}
-
-/// Parses a list of URLs that may name files.
-pub(crate) fn locations(value: &Value) -> Result<Vec<Location>, String> {
-    Ok(list(value)?.into_iter().map(Location::from).collect())
 }
 
 /// Parses the file or the table of the audit log.
@@ -159,20 +165,10 @@ pub(crate) fn jwks(value: &Value) -> Result<Option<Location>, String> {
     Ok(Some(text.into()))
 }
 
-/// Parses a list of web origins.
-pub(crate) fn origins(value: &Value) -> Result<Vec<String>, String> {
-    let origins = list(value)?;
-    mesh_wire::Cors::new(&origins).map_err(|error| format!("is invalid: {error}"))?;
-    Ok(origins)
-}
-
 /// Parses the URLs of shared caches.
-pub(crate) fn purge_urls(value: &Value) -> Result<Vec<String>, String> {
-    let urls = list(value)?;
-    for url in &urls {
-        PurgeUrl::parse(url).map_err(|error| format!("is invalid: {error}"))?;
-    }
-    Ok(urls)
+pub(crate) fn purge_urls(value: &Value) -> Result<Vec<PurgeUrl>, String> {
+    let urls = list::<String>(value)?.iter().map(|url| PurgeUrl::parse(url)).collect::<Result<_, _>>();
+    urls.map_err(|error| format!("is invalid: {error}"))
 }
 
 /// Parses a line such as `Fastly-Key: KEY`; the message does not quote it.
@@ -191,10 +187,42 @@ pub(crate) fn cache_control(value: &Value) -> Result<CacheControl, String> {
     text(value)?.parse().map_err(|error| format!("is invalid, {value}: {error}"))
 }
 
+/// Parses a table of `Cache-Control` by entity, or text such as `post = max-age=60; user = no-store`, the form in variables.
+pub(crate) fn cache_controls(value: &Value) -> Result<BTreeMap<String, CacheControl>, String> {
+    let entries: Vec<(String, Value)> = match value {
+        Value::Table(entries) => entries.clone(),
+        Value::Text(text) => {
+            let parts = text.split(';').filter(|part| !part.trim().is_empty());
+            let entries = parts.map(|part| {
+                let (entity, control) = part.split_once('=')?;
+                Some((entity.trim().to_owned(), Value::Text(control.trim().to_owned())))
+            });
+            entries.collect::<Option<_>>().ok_or("must be 'entity = value', separated by ';'")?
+        }
+        other => {
+            return Err(format!("must be a table such as {{ post = \"public, max-age=60\" }}, not {other}"));
+        }
+    };
+    let control = |(entity, value): (String, Value)| match cache_control(&value) {
+        Ok(control) => Ok((entity, control)),
+        Err(error) => Err(format!("of '{entity}' {error}")),
+    };
+    entries.into_iter().map(control).collect()
+}
+
+/// Parses `true`, `false` or the URL of the primary.
+pub(crate) fn pooler(value: &Value) -> Result<Pooler, String> {
+    match (value, boolean(value)) {
+        (_, Ok(true)) => Ok(Pooler::Polling),
+        (_, Ok(false)) => Ok(Pooler::None),
+        (Value::Text(text), _) if text.contains("://") => Ok(Pooler::Listening(text.clone().into())),
+        _ => Err(format!("must be true, false or the URL of the primary, not {value}")),
+    }
+}
+
 /// Parses a list of secrets; the message does not quote them.
 pub(crate) fn secrets(value: &Value) -> Result<Vec<SecretText>, String> {
-    let items = list(value).map_err(|_| "must be a list of quoted strings".to_owned())?;
-    Ok(items.into_iter().map(SecretText).collect())
+    list(value).map_err(|_| "must be a list of quoted strings".to_owned())
 }
 
 /// Parses a log filter.
@@ -251,14 +279,7 @@ pub(crate) fn rate(value: &Value) -> Result<Option<Rate>, String> {
 
 /// Parses a list of addresses and networks.
 pub(crate) fn proxies(value: &Value) -> Result<Proxies, String> {
-    Proxies::parse(list(value)?).map_err(|error| format!("is invalid: {error}"))
-}
-
-/// Parses a list of names and addresses of the server.
-pub(crate) fn hosts(value: &Value) -> Result<Vec<String>, String> {
-    let hosts = list(value)?;
-    AllowedHosts::parse(&hosts).map_err(|error| format!("is invalid: {error}"))?;
-    Ok(hosts)
+    Proxies::parse(list::<String>(value)?).map_err(|error| format!("is invalid: {error}"))
 }
 
 /// Parses the URL of a collector of traces.
@@ -353,17 +374,10 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(*factor)
 }
 
-/// The longest time that a flag takes.
-const LONGEST: Duration = Duration::from_secs(100_000 * 86_400);
-
-/// Parses the age of a flag, such as `7d`.
-pub(crate) fn age(text: &str) -> Result<Duration, String> {
-    duration(Duration::ZERO, LONGEST)(&Value::Text(text.to_owned()))
-}
-
-/// Parses the lifetime of a flag, such as `90d`.
-pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
-    duration(SECOND, LONGEST)(&Value::Text(text.to_owned()))
+/// Parses the time of a flag, such as `7d`, which is `min` or longer.
+pub(crate) fn flag_duration(min: Duration) -> impl Fn(&str) -> Result<Duration, String> + Clone {
+    const LONGEST: Duration = Duration::from_secs(100_000 * 86_400);
+    move |text| duration(min, LONGEST)(&Value::Text(text.to_owned()))
 }
 
 /// A time in its largest whole unit, in the form that [`duration`] parses.

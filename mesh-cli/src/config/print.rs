@@ -7,21 +7,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mesh_server::otlp::CollectorUrl;
-use mesh_server::{Proxies, Rate};
+use mesh_server::{Proxies, PurgeUrl, Rate};
 use mesh_wire::BasePath;
 use mesh_wire::response::CacheControl;
+use toml::Value as Toml;
 
-use crate::config::location::Location;
+use crate::config::location::{Location, Pooler};
 use crate::config::parse::{Choice, DisplayDuration, SecretText};
 use crate::config::sources::Origin;
 
 /// A value in TOML.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PrintedValue {
-    /// The value.
-    Toml(String),
-    /// A value that names files: as it is, and with absolute paths.
-    Path(String, String),
+    /// The value. Paths in it are absolute, so that the meaning of a file does not depend on its folder.
+    Toml(Toml),
     /// No value is set.
     Unset,
     /// A value is set and must not be printed.
@@ -29,13 +28,7 @@ pub(crate) enum PrintedValue {
 }
 
 /// A type of setting values.
-pub(crate) trait SettingValue: Sized {
-    /// Whether values of this type may name files.
-    const NAMES_FILES: bool = false;
-
-    /// Whether values are tables with names that are not settings.
-    const IS_TABLE: bool = false;
-
+pub(crate) trait SettingValue: Clone {
     /// Returns the value in TOML.
     fn printed(&self) -> PrintedValue;
 
@@ -51,9 +44,6 @@ pub(crate) struct EffectiveSetting {
     /// The purpose of the setting.
     #[cfg_attr(not(test), expect(dead_code, reason = "the reference page is written by a test"))]
     pub(crate) description: &'static str,
-    /// Whether the value may name files.
-    #[cfg_attr(not(test), expect(dead_code, reason = "a test lists the settings that name files"))]
-    pub(crate) names_files: bool,
     /// The value.
     pub(crate) value: PrintedValue,
     /// The source that the value is written in; `None` for a default.
@@ -73,9 +63,13 @@ impl EffectiveSettings {
         value: &T,
         origin: Option<&Origin>,
     ) {
-        let (value, origin) = (value.printed(), origin.cloned());
-        let setting = EffectiveSetting { description, names_files: T::NAMES_FILES, value, origin };
-        self.0.insert(path, setting);
+        // The working directory may no longer exist.
+        let folder = std::env::current_dir().unwrap_or_default();
+        let value = match value.clone().relative_to(&folder).printed() {
+            PrintedValue::Toml(value) if has_password(&value) => PrintedValue::Secret,
+            value => value,
+        };
+        self.0.insert(path, EffectiveSetting { description, value, origin: origin.cloned() });
     }
 
     /// Returns the paths of all settings.
@@ -83,8 +77,12 @@ impl EffectiveSettings {
         self.0.keys().copied()
     }
 
-    /// Returns the file: first the settings without a section, then each section. Paths are absolute, so that the meaning of
-    /// the file does not depend on its folder.
+    /// Returns whether a setting has this path.
+    pub(super) fn contains(&self, path: &str) -> bool {
+        self.0.contains_key(path)
+    }
+
+    /// Returns the file: first the settings without a section, then each section.
     pub(crate) fn to_toml(&self) -> String {
         let mut out = String::new();
         let mut sections = BTreeMap::<&str, Vec<_>>::new();
@@ -100,9 +98,7 @@ impl EffectiveSettings {
             for (name, EffectiveSetting { value, origin, .. }) in settings {
                 let origin = origin.as_ref().map_or_else(|| "default".to_owned(), ToString::to_string);
                 let _ = match value {
-                    PrintedValue::Toml(value) | PrintedValue::Path(_, value) => {
-                        writeln!(out, "{name} = {value} # {origin}")
-                    }
+                    PrintedValue::Toml(value) => writeln!(out, "{name} = {value} # {origin}"),
                     PrintedValue::Unset => writeln!(out, "# {name} is not set"),
                     PrintedValue::Secret => writeln!(out, "# {name} = \"********\" # {origin}, not shown"),
                 };
@@ -112,34 +108,19 @@ impl EffectiveSettings {
     }
 }
 
-pub(super) fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
-/// Returns whether a text is a URL with a password. The whole URL is treated as secret, since without the password it
-/// would be a different value.
-fn has_password(text: &str) -> bool {
+/// Returns whether a value is a URL with a password, or a list with one. The whole URL is treated as secret, since without the
+/// password it would be a different value.
+fn has_password(value: &Toml) -> bool {
+    let text = match value {
+        Toml::String(text) => text,
+        Toml::Array(items) => return items.iter().any(has_password),
+        _ => return false,
+    };
     let Some((_, rest)) = text.split_once("://") else { return false };
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, more) = rest.split_at(end);
     let account = authority.rsplit_once('@').map_or("", |(account, _)| account);
     account.contains(':') || more.to_ascii_lowercase().contains("password=")
-}
-
-fn list(items: impl Iterator<Item = String>) -> String {
-    let items: Vec<_> = items.map(|item| quoted(&item)).collect();
-    format!("[{}]", items.join(", "))
-}
-
-/// Returns the working directory, or an empty path if it no longer exists.
-fn current_folder() -> PathBuf {
-    std::env::current_dir().unwrap_or_default()
-}
-
-impl SettingValue for String {
-    fn printed(&self) -> PrintedValue {
-        if has_password(self) { PrintedValue::Secret } else { PrintedValue::Toml(quoted(self)) }
-    }
 }
 
 impl SettingValue for SecretText {
@@ -148,9 +129,13 @@ impl SettingValue for SecretText {
     }
 }
 
-impl<T: SettingValue> SettingValue for Option<T> {
-    const NAMES_FILES: bool = T::NAMES_FILES;
+impl SettingValue for Vec<SecretText> {
+    fn printed(&self) -> PrintedValue {
+        if self.is_empty() { PrintedValue::Toml(Toml::Array(Vec::new())) } else { PrintedValue::Secret }
+    }
+}
 
+impl<T: SettingValue> SettingValue for Option<T> {
     fn printed(&self) -> PrintedValue {
         self.as_ref().map_or(PrintedValue::Unset, SettingValue::printed)
     }
@@ -161,11 +146,8 @@ impl<T: SettingValue> SettingValue for Option<T> {
 }
 
 impl SettingValue for PathBuf {
-    const NAMES_FILES: bool = true;
-
     fn printed(&self) -> PrintedValue {
-        let absolute = self.clone().relative_to(&current_folder());
-        PrintedValue::Path(quoted(&self.display().to_string()), quoted(&absolute.display().to_string()))
+        PrintedValue::Toml(self.display().to_string().into())
     }
 
     fn relative_to(self, folder: &Path) -> Self {
@@ -174,15 +156,8 @@ impl SettingValue for PathBuf {
 }
 
 impl SettingValue for Location {
-    const NAMES_FILES: bool = true;
-
     fn printed(&self) -> PrintedValue {
-        let absolute = self.clone().relative_to(&current_folder());
-        if has_password(self) {
-            PrintedValue::Secret
-        } else {
-            PrintedValue::Path(quoted(self), quoted(&absolute))
-        }
+        PrintedValue::Toml(self.to_string().into())
     }
 
     fn relative_to(self, folder: &Path) -> Self {
@@ -191,15 +166,8 @@ impl SettingValue for Location {
 }
 
 impl SettingValue for Vec<Location> {
-    const NAMES_FILES: bool = true;
-
     fn printed(&self) -> PrintedValue {
-        if self.iter().any(|item| has_password(item)) {
-            return PrintedValue::Secret;
-        }
-        let folder = current_folder();
-        let absolute = self.iter().map(|item| item.clone().relative_to(&folder).to_string());
-        PrintedValue::Path(list(self.iter().map(ToString::to_string)), list(absolute))
+        PrintedValue::Toml(texts(self))
     }
 
     fn relative_to(self, folder: &Path) -> Self {
@@ -207,29 +175,27 @@ impl SettingValue for Vec<Location> {
     }
 }
 
-impl SettingValue for Vec<String> {
+impl SettingValue for Pooler {
     fn printed(&self) -> PrintedValue {
-        let secret = self.iter().any(|item| has_password(item));
-        if secret { PrintedValue::Secret } else { PrintedValue::Toml(list(self.iter().cloned())) }
+        match self {
+            Self::None => false.printed(),
+            Self::Polling => true.printed(),
+            Self::Listening(url) => url.printed(),
+        }
     }
-}
 
-impl SettingValue for Vec<SecretText> {
-    fn printed(&self) -> PrintedValue {
-        if self.is_empty() { PrintedValue::Toml(list(std::iter::empty())) } else { PrintedValue::Secret }
-    }
-}
-
-impl SettingValue for Proxies {
-    fn printed(&self) -> PrintedValue {
-        PrintedValue::Toml(list(self.texts()))
+    fn relative_to(self, folder: &Path) -> Self {
+        match self {
+            Self::Listening(url) => Self::Listening(url.relative_to(folder)),
+            other => other,
+        }
     }
 }
 
 impl<T: Choice> SettingValue for T {
     fn printed(&self) -> PrintedValue {
         let name = Self::CHOICES.iter().find(|(_, choice)| choice == self);
-        name.map_or(PrintedValue::Unset, |(name, _)| PrintedValue::Toml(quoted(name)))
+        name.map_or(PrintedValue::Unset, |(name, _)| PrintedValue::Toml((*name).into()))
     }
 }
 
@@ -238,7 +204,7 @@ macro_rules! printed {
     ($($type:ty: $toml:expr;)+) => {$(
         impl SettingValue for $type {
             fn printed(&self) -> PrintedValue {
-                let toml: fn(&Self) -> String = $toml;
+                let toml: fn(&Self) -> Toml = $toml;
                 PrintedValue::Toml(toml(self))
             }
         }
@@ -246,16 +212,35 @@ macro_rules! printed {
 }
 
 printed! {
-    bool: |value| value.to_string();
-    u32: |value| value.to_string();
-    u64: |value| value.to_string();
-    usize: |value| value.to_string();
-    BasePath: |path| quoted(path.as_str());
-    CacheControl: |control| quoted(&control.to_string());
-    Duration: |time| quoted(&DisplayDuration(*time).to_string());
-    CollectorUrl: |url| quoted(&url.to_string());
-    Rate: |rate| quoted(&rate.to_string());
-    SocketAddr: |address| quoted(&address.to_string());
+    bool: |value| (*value).into();
+    u32: |value| (*value).into();
+    u64: |value| integer(*value);
+    usize: |value| integer(*value);
+    String: text;
+    BasePath: |path| path.as_str().into();
+    BTreeMap<String, CacheControl>: |controls| {
+        Toml::Table(controls.iter().map(|(entity, control)| (entity.clone(), text(control))).collect())
+    };
+    CacheControl: text;
+    Duration: |time| text(&DisplayDuration(*time));
+    CollectorUrl: text;
+    Proxies: |proxies| Toml::Array(proxies.texts().map(Toml::String).collect());
+    Rate: text;
+    SocketAddr: text;
+    Vec<PurgeUrl>: |urls| texts(urls);
+    Vec<String>: |items| texts(items);
+}
+
+fn text(value: &impl ToString) -> Toml {
+    Toml::String(value.to_string())
+}
+
+fn texts(values: &[impl ToString]) -> Toml {
+    Toml::Array(values.iter().map(text).collect())
+}
+
+fn integer(value: impl TryInto<i64>) -> Toml {
+    Toml::Integer(value.try_into().unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

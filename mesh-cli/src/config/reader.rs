@@ -66,12 +66,9 @@ impl Default for Config {
     }
 }
 
-/// Reads settings by path and records which paths exist.
+/// Reads settings by path, and records them with their faults.
 pub(crate) struct Reader<'a> {
     sources: &'a Sources,
-    known: BTreeSet<&'static str>,
-    /// Settings that are tables.
-    tables: BTreeSet<&'static str>,
     faulty: BTreeSet<&'static str>,
     faults: Vec<ConfigFault>,
     warnings: Vec<ConfigFault>,
@@ -80,9 +77,8 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn new(sources: &'a Sources, faults: Vec<ConfigFault>) -> Self {
-        let (known, tables, faulty) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (warnings, effective) = (Vec::new(), EffectiveSettings::default());
-        Self { sources, known, tables, faulty, faults, warnings, effective }
+        Self { sources, faulty: BTreeSet::new(), faults, warnings, effective }
     }
 
     /// Returns the parsed value of a setting, or the default if it is not written anywhere.
@@ -93,31 +89,21 @@ impl<'a> Reader<'a> {
         parse: impl FnOnce(&Value) -> Result<T, String>,
         default: T,
     ) -> T {
-        self.known.insert(path);
-        let written = if T::IS_TABLE {
-            self.tables.insert(path);
-            self.sources.find_table(path)
-        } else {
-            self.sources.find(path)
-        };
-        let Some(written) = written else {
-            self.effective.add(path, description, &default, None);
-            return default;
-        };
-        match parse(&written.value) {
-            Ok(mut value) => {
-                if matches!(written.origin, Origin::File(..)) {
-                    value = value.relative_to(&self.sources.folder);
+        let (value, origin) =
+            match self.sources.find(path).map(|written| (&written.origin, parse(&written.value))) {
+                None => (default, None),
+                Some((origin @ Origin::File(..), Ok(value))) => {
+                    (value.relative_to(&self.sources.folder), Some(origin))
                 }
-                self.effective.add(path, description, &value, Some(&written.origin));
-                value
-            }
-            Err(message) => {
-                self.faulty.insert(path);
-                self.fault(&written.origin, format!("'{path}' {message}"));
-                default
-            }
-        }
+                Some((origin, Ok(value))) => (value, Some(origin)),
+                Some((origin, Err(message))) => {
+                    self.faulty.insert(path);
+                    self.fault(origin, format!("'{path}' {message}"));
+                    (default, None)
+                }
+            };
+        self.effective.add(path, description, &value, origin);
+        value
     }
 
     /// Reports two settings that conflict, unless one of them is already at fault.
@@ -125,14 +111,14 @@ impl<'a> Reader<'a> {
         if paths.iter().any(|path| self.faulty.contains(path)) {
             return;
         }
-        if let Some(written) = paths.iter().find_map(|path| self.sources.find_table(path)) {
+        if let Some(written) = paths.iter().find_map(|path| self.sources.find(path)) {
             self.fault(&written.origin, format!("'{}' {message}", paths[0]));
         }
     }
 
     /// Reports a setting that has no effect.
     pub(super) fn warn(&mut self, path: &str, message: &str) {
-        if let Some(written) = self.sources.find_table(path) {
+        if let Some(written) = self.sources.find(path) {
             let warning =
                 ConfigFault { origin: written.origin.clone(), message: format!("'{path}' {message}") };
             self.warnings.push(warning);
@@ -143,69 +129,49 @@ impl<'a> Reader<'a> {
         self.faults.push(ConfigFault { origin: origin.clone(), message });
     }
 
+    /// Reports the names in the file that are neither settings nor sections.
     fn find_unknown(&mut self) {
-        let sections: BTreeSet<_> = self.known.iter().flat_map(|path| prefixes(path)).collect();
+        let sections: BTreeSet<_> = self.effective.paths().flat_map(prefixes).collect();
         let former: BTreeSet<_> = removed::paths().flat_map(prefixes).collect();
-        let mut unknown = BTreeSet::new();
-        for (path, origin) in &self.sources.tables {
+        // A name within an unknown section is not reported again, and one within a setting belongs to its value.
+        let mut reported = BTreeSet::new();
+        for (path, WrittenValue { origin, value }) in &self.sources.file {
             let path = path.as_str();
-            if self.is_in_table(path) {
+            let is_inside = |prefix| self.effective.contains(prefix) || reported.contains(prefix);
+            if self.effective.contains(path) || prefixes(path).any(is_inside) {
                 continue;
             }
-            if sections.contains(path)
-                || former.contains(path)
-                || prefixes(path).any(|prefix| unknown.contains(prefix))
-            {
-                continue;
-            }
-            unknown.insert(path);
-            let message = if self.known.contains(path) {
-                format!("'{path}' is a setting with one value, not a section")
-            } else {
-                let hint = nearest(path, sections.iter().copied()).map(|name| format!("[{name}]"));
-                format!("there is no section [{path}]{}", did_you_mean(hint))
+            let message = match (value, sections.contains(path)) {
+                (Value::Table(_), true) => continue,
+                (Value::Table(_), false) if former.contains(path) => continue,
+                (Value::Table(_), false) => {
+                    reported.insert(path);
+                    let hint = nearest(path, sections.iter().copied()).map(|name| format!("[{name}]"));
+                    format!("there is no section [{path}]{}", did_you_mean(hint))
+                }
+                (_, true) => format!("'{path}' is a section with several settings: write [{path}]"),
+                (_, false) => removed::explain(path).unwrap_or_else(|| {
+                    let hint = self.nearest_setting(path).map(|name| format!("'{name}'"));
+                    format!("there is no setting '{path}'{}", did_you_mean(hint))
+                }),
             };
-            self.fault(origin, message);
+            self.faults.push(ConfigFault { origin: origin.clone(), message });
         }
-        for (path, WrittenValue { origin, .. }) in &self.sources.file {
-            let path = path.as_str();
-            if self.is_in_table(path) {
-                continue;
-            }
-            if self.known.contains(path) || prefixes(path).any(|prefix| unknown.contains(prefix)) {
-                continue;
-            }
-            let message = if sections.contains(path) {
-                format!("'{path}' is a section with several settings: write [{path}]")
-            } else if let Some(message) = removed::explain(path) {
-                message
-            } else {
-                let hint = self.nearest_setting(path).map(|name| format!("'{name}'"));
-                format!("there is no setting '{path}'{}", did_you_mean(hint))
-            };
-            self.fault(origin, message);
-        }
-    }
-
-    /// Returns whether a path is a setting that is a table, or a name in such a table.
-    fn is_in_table(&self, path: &str) -> bool {
-        self.tables.contains(path) || prefixes(path).any(|prefix| self.tables.contains(prefix))
     }
 
     /// Returns the setting that was probably meant. A setting of this name in another section is preferred to a
     /// similar spelling.
     fn nearest_setting(&self, path: &str) -> Option<&'static str> {
         let name = last_part(path);
-        let named = |name: &str| self.known.iter().copied().find(|known| last_part(known) == name);
-        named(name).or_else(|| nearest(path, self.known.iter().copied())).or_else(|| {
-            let names = self.known.iter().map(|known| last_part(known));
-            named(nearest(name, names)?)
-        })
+        let named = |name: &str| self.effective.paths().find(|known| last_part(known) == name);
+        named(name)
+            .or_else(|| nearest(path, self.effective.paths()))
+            .or_else(|| named(nearest(name, self.effective.paths().map(last_part))?))
     }
 
     /// Returns a warning for each variable with the prefix of settings that is neither a setting nor one of `others`.
     fn unknown_variables(&self, others: &[&str]) -> Vec<ConfigFault> {
-        let mut known: BTreeSet<_> = self.known.iter().map(|path| variable(path)).collect();
+        let mut known: BTreeSet<_> = self.effective.paths().map(variable).collect();
         known.extend(others.iter().map(|name| (*name).to_owned()));
         let unknown = self.sources.environment.keys().filter(|name| !known.contains(*name));
         unknown

@@ -1,5 +1,6 @@
 //! The sections of the settings file, in the order of [`Config`](super::Config).
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,14 +9,12 @@ use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
 use mesh_plan::persisted::Registration;
 use mesh_server::otlp::CollectorUrl;
-use mesh_server::{ClientLimits, Rate};
-use mesh_wire::response::CacheControl;
+use mesh_server::{ClientLimits, PurgeUrl, Rate};
+use mesh_wire::response::{CacheControl, TagHeader};
 
-use super::caching::{EntityControls, Tags};
 use super::define::settings;
-use super::location::Location;
+use super::location::{Location, Pooler};
 use super::parse::{self, Choice, GIBIBYTE, HOUR, MEBIBYTE, SECOND, SecretText};
-use super::pooler::Pooler;
 
 settings! {
     /// Limits of requests, queries and replies.
@@ -91,9 +90,9 @@ settings! {
         /// `Cache-Control` of reads by GET; answers that depend on the caller are always `private`.
         control: CacheControl = CacheControl::default(), parse::cache_control;
         /// `Cache-Control` of reads by GET whose root is the entity, a line for each; in a variable `post = max-age=60; user = no-store`.
-        entities: EntityControls = EntityControls::default(), EntityControls::parse;
+        entities: BTreeMap<String, CacheControl> = BTreeMap::new(), parse::cache_controls;
         /// Header with the tags by which CDNs purge these replies: `surrogate-key`, `cache-tag` or `off`.
-        tags: Tags = Tags::Off, parse::choice;
+        tags: Option<TagHeader> = None, parse::choice;
     }
     sections {
         purge: CachingPurge;
@@ -102,7 +101,7 @@ settings! {
     /// Shared caches that are notified of changes.
     CachingPurge["caching.purge."] {
         /// URLs that changes are sent to, one for each shared cache.
-        urls: Vec<String> = Vec::new(), parse::purge_urls;
+        urls: Vec<PurgeUrl> = Vec::new(), parse::purge_urls;
         /// Header of each purge, such as `Fastly-Key: KEY`; sent only over https, or to this machine.
         header: Option<SecretText> = None, parse::header;
     }
@@ -271,7 +270,7 @@ settings! {
     /// Pages of other origins. `SPEC §12.5`
     Cors["cors."] {
         /// Origins that may send requests from a browser; empty: none.
-        origins: Vec<String> = Vec::new(), parse::origins;
+        origins: Vec<String> = Vec::new(), parse::checked_list(mesh_wire::Cors::new);
     }
 
     /// State that outlives a restart.
@@ -285,7 +284,7 @@ settings! {
     /// Connections to a PostgreSQL database.
     Postgres["postgres."] {
         /// Whether a pooler assigns a connection to each transaction: `false`, `true`, or the URL of the primary itself, for connections that listen for changes past the pooler.
-        pooler: Pooler = Pooler::None, Pooler::parse;
+        pooler: Pooler = Pooler::None, parse::pooler;
     }
 
     /// The server's certificate.
@@ -370,6 +369,14 @@ impl Choice for Binding {
 impl Choice for Registration {
     const CHOICES: &[(&'static str, Self)] =
         &[("open", Self::Open), ("signed", Self::Signed), ("closed", Self::Closed)];
+}
+
+impl Choice for Option<TagHeader> {
+    const CHOICES: &[(&'static str, Self)] = &[
+        ("off", None),
+        ("surrogate-key", Some(TagHeader::SurrogateKey)),
+        ("cache-tag", Some(TagHeader::CacheTag)),
+    ];
 }
 
 impl Choice for McpTools {

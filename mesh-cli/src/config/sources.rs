@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use toml::de::{DeTable, DeValue};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
 /// Settings given as flags: the path and the argument.
 pub(crate) type Flags = Vec<(&'static str, String)>;
@@ -32,12 +33,8 @@ pub(crate) struct Sources {
     flags: BTreeMap<&'static str, WrittenValue>,
     /// By name of the variable.
     pub(super) environment: BTreeMap<String, WrittenValue>,
-    /// By dotted path.
+    /// By dotted path; the values of tables are there twice, once in the value of the table.
     pub(super) file: BTreeMap<String, WrittenValue>,
-    /// Tables of the file by dotted path, as values.
-    table_values: BTreeMap<String, WrittenValue>,
-    /// Tables of the file by dotted path, empty ones included.
-    pub(super) tables: BTreeMap<String, Origin>,
     /// The folder of the file.
     pub(super) folder: PathBuf,
     /// Lines of the file that are not valid TOML.
@@ -79,11 +76,6 @@ impl Sources {
         self.flags.get(path).or_else(|| self.environment.get(&variable(path))).or_else(|| self.file.get(path))
     }
 
-    /// Returns the value of a setting that is a table, from the source with the highest precedence.
-    pub(crate) fn find_table(&self, path: &str) -> Option<&WrittenValue> {
-        self.find(path).or_else(|| self.table_values.get(path))
-    }
-
     fn add_file(&mut self, SettingsFile { path, text }: &SettingsFile, faults: &mut Vec<ConfigFault>) {
         path.parent().unwrap_or_else(|| Path::new("")).clone_into(&mut self.folder);
         let name = path.display().to_string();
@@ -105,23 +97,20 @@ impl Sources {
             for (key, value) in table {
                 let path = join(&prefix, key.get_ref());
                 let line = line(key.span().start);
-                let origin = origin(line);
-                match value.get_ref() {
-                    _ if self.invalid_lines.contains(&line) => {}
-                    DeValue::Table(table) => {
-                        let entries = table.iter().map(|(key, value)| {
-                            (key.get_ref().to_string(), Value::from_toml(value.get_ref()))
-                        });
-                        let value = Value::Table(entries.collect());
-                        self.table_values
-                            .insert(path.clone(), WrittenValue { origin: origin.clone(), value });
-                        self.tables.insert(path.clone(), origin);
-                        open.push((path, table));
-                    }
-                    value => {
-                        self.file.insert(path, WrittenValue { origin, value: Value::from_toml(value) });
-                    }
+                if self.invalid_lines.contains(&line) {
+                    continue;
                 }
+                let value = match value.get_ref() {
+                    DeValue::Table(table) => {
+                        open.push((path.clone(), table));
+                        let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+                            (key.get_ref().to_string(), Value::from_toml(value.get_ref()))
+                        };
+                        Value::Table(table.iter().map(entry).collect())
+                    }
+                    value => Value::from_toml(value),
+                };
+                self.file.insert(path, WrittenValue { origin: origin(line), value });
             }
         }
     }

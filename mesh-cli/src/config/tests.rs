@@ -6,6 +6,7 @@ mod bearer;
 mod conflicts;
 mod otlp;
 mod purge;
+mod reference_page;
 
 use super::*;
 use crate::config::reader::LoadedConfig;
@@ -236,8 +237,8 @@ fn unknown_names_suggest_the_nearest() {
             mesh.toml:2: 'limits' is a section with several settings: write [limits]
             mesh.toml:3: there is no setting '"limits.rows"'; did you mean 'limits.rows'?
             mesh.toml:4: there is no setting 'zebra'
-            mesh.toml:5: 'listen' is a setting with one value, not a section
-            mesh.toml:7: 'cache.responses' is a setting with one value, not a section
+            mesh.toml:5: 'listen' must be a quoted string, not a table
+            mesh.toml:7: 'cache.responses' must be a number of bytes from 0 to 68719476736, such as 4096, '64KiB' or '1MiB', not a table
             mesh.toml:8: there is no section [metrics]
         "#]],
     );
@@ -373,8 +374,7 @@ fn deeply_nested_tables_are_refused() {
 #[test]
 fn caching_is_set_for_all_reads_and_for_entities() {
     let controls = |config: &Config| -> Vec<String> {
-        let entities =
-            config.caching.entities.0.iter().map(|(entity, control)| format!("{entity}: {control}"));
+        let entities = config.caching.entities.iter().map(|(entity, control)| format!("{entity}: {control}"));
         [config.caching.control.to_string()].into_iter().chain(entities).collect()
     };
     let file = "[caching]\ncontrol = 'max-age=5'\n[caching.entities]\npost = 'Public, max-age=60'\n'a.b' = 'no-store'\n";

@@ -130,14 +130,13 @@ pub fn check_api_key_columns(
 ) -> Result<(), TableLayoutError> {
     if columns.is_empty() {
         return Err(TableLayoutError::from(format!(
-            "there is no table '{table}' for 'api_keys.table'; create it with `mesh-server api-key --role ROLE --create-table`, which \
+            "there is no table '{table}' of API keys; create it with `mesh-server api-key --role ROLE --create-table`, which \
              makes a first key, too, or with\n  {create}"
         )));
     }
     let missing = |name: &&str| !columns.iter().any(|column| is_column(column, name));
     let missing = API_KEY_COLUMNS.into_iter().filter(missing);
-    let faults =
-        missing.map(|name| format!("the table '{table}' of 'api_keys.table' has no column '{name}'"));
+    let faults = missing.map(|name| format!("the table '{table}' of API keys has no column '{name}'"));
     check_api_key_faults(faults.collect(), create)
 }
 
@@ -226,7 +225,7 @@ mod tests {
         let missing = check(&[]).unwrap_err();
         assert!(missing[0].starts_with("there is no table 'keys'") && missing[0].ends_with("CREATE TABLE …"));
         let faults = check(&["hash", "role"]).unwrap_err();
-        assert_eq!(faults[0], "the table 'keys' of 'api_keys.table' has no column 'owner'");
+        assert_eq!(faults[0], "the table 'keys' of API keys has no column 'owner'");
         assert!(faults[1].contains("has no column 'expires'") && faults[1].ends_with("CREATE TABLE …"));
     }
 }

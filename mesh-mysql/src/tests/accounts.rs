@@ -37,11 +37,11 @@ async fn accounts_are_found_by_their_login() {
     assert_eq!(
         faults,
         [
-            "the table 'user' has no column 'key' for 'integrity.users.id'",
-            "the table 'user' has no column 'roles' for 'integrity.users.role'"
+            "the table 'user' of accounts has no column 'key' for the id",
+            "the table 'user' of accounts has no column 'roles' for the role"
         ]
     );
     users.table = "people".to_owned();
     let faults = database.accounts(&users).await.unwrap_err().faults();
-    assert_eq!(faults, ["there is no table 'people' for 'integrity.users.table'"]);
+    assert_eq!(faults, ["there is no table 'people' of accounts"]);
 }

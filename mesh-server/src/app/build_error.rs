@@ -40,7 +40,7 @@ impl fmt::Display for BuildError {
                 "uploads are on, but no field of the schema takes files; declare fields under 'uploads'",
             ),
             Self::UnknownCachedEntity(key) => {
-                write!(f, "'caching.entities' names '{key}', which is not an entity of the schema")
+                write!(f, "caching is set for '{key}', which is not an entity of the schema")
             }
             Self::EntityAtMcpPath => f.write_str(
                 "the schema has an entity 'mcp', which is the path of the tools for agents; rename it in the schema document",

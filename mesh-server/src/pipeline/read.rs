@@ -18,7 +18,7 @@ pub(crate) async fn query<'r>(cx: &RequestContext<'r>) -> Result<RequestQuery<'r
     let is_write = *cx.head.method == Method::PUT && headers.query.is_none() && headers.query_id.is_none();
     if is_write && !cx.shared.profiles.mutations {
         let message = "Writes are off on this server, so PUT is treated as a read, which requires a query; \
-                       turn writes on with the setting 'mutations.enabled', or send a query in X-Mesh-Query";
+                       turn writes on in the server's settings, or send a query in X-Mesh-Query";
         return Err(WireError::transport(message));
     }
     cx.shared.queries.in_headers(&cx.parts()).await

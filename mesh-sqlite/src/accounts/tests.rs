@@ -63,16 +63,16 @@ async fn roles_and_tenants_may_be_left_out() {
 }
 
 #[tokio::test]
-async fn errors_name_the_setting() {
+async fn errors_name_the_columns() {
     let file = File::new(USERS);
     let fault = async |users: UsersTable| accounts(&file, &users).await.unwrap_err();
     assert_eq!(
         fault(UsersTable { table: "users".to_owned(), ..users() }).await,
-        "there is no table 'users' for 'integrity.users.table'"
+        "there is no table 'users' of accounts"
     );
     assert_eq!(
         fault(UsersTable { role: Some("rank".to_owned()), ..users() }).await,
-        "the table 'my users' has no column 'rank' for 'integrity.users.role'"
+        "the table 'my users' of accounts has no column 'rank' for the role"
     );
     assert_eq!(
         fault(UsersTable {
@@ -82,8 +82,8 @@ async fn errors_name_the_setting() {
             ..users()
         })
         .await,
-        "the table 'my users' has no column 'key' for 'integrity.users.id'; the table 'my users' has no column 'hash' for \
-         'integrity.users.password'; the table 'my users' has no column 'org' for 'integrity.users.tenant'"
+        "the table 'my users' of accounts has no column 'key' for the id; the table 'my users' of accounts has no column 'hash' for \
+         the password; the table 'my users' of accounts has no column 'org' for the tenant"
     );
     assert!(fault(UsersTable { login: "name\" --".to_owned(), ..users() }).await.contains("has no column"));
 }

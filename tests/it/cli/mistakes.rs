@@ -45,7 +45,7 @@ fn check_finds_faults_that_prevent_the_start() {
     assert_faults(&blog, &integrity(""), &["'integrity.enabled' needs a secret"]);
     assert_faults(&blog, &integrity("secret = \"short\"\n"), &["needs at least 32"]);
     let accounts = format!("[integrity]\nenabled = true\n{secret}[integrity.users]\ntable = \"people\"\n");
-    assert_faults(&blog, &accounts, &["there is no table 'people' for 'integrity.users.table'"]);
+    assert_faults(&blog, &accounts, &["'integrity.users': there is no table 'people' of accounts"]);
     let several = integrity("") + "[uploads]\nenabled = true\nstore = \"/srv/files\"\n";
     assert_faults(&blog, &several, &["'integrity.enabled'", "'uploads.store' must be 'file:FOLDER'"]);
     let queries = blog.dir.write("queries.json", r#"[{"query": "{ post titel }", "format": "ql"}]"#);
@@ -80,9 +80,9 @@ fn check_shows_every_fault_in_one_run() {
         "'integrity.secret': ",
         "'integrity.previous_secrets': ",
         "'integrity.previous_secrets': ",
-        "the table 'users' has no column 'email' for 'integrity.users.login'",
-        "the table 'users' has no column 'password_hash' for 'integrity.users.password'",
-        "the table 'users' has no column 'rank' for 'integrity.users.role'",
+        "'integrity.users': the table 'users' of accounts has no column 'email' for the login",
+        "'integrity.users': the table 'users' of accounts has no column 'password_hash' for the password",
+        "'integrity.users': the table 'users' of accounts has no column 'rank' for the role",
         "'uploads.store' must be",
         "queries.json: not an array of {query, format?, params?, name?, description?}",
         "13 faults",

@@ -268,16 +268,14 @@ rows = 2
 }
 
 #[test]
-fn every_fault_of_a_file_has_its_position() {
+fn every_wrong_name_of_a_file_has_its_position() {
     let suite = Suite::new(None);
     let wrong = r#"[sessions.ada]
 role = "auhtor"
-usr = 1
 
 [[case]]
 as = "adda"
 query = "{ post id titel }"
-rows = -1
 
 [[case]]
 query = "{ post id }"
@@ -298,39 +296,45 @@ denied = false
 [[case]]
 write = "PUT /post/1"
 body = { title = [], titel = "x" }
-denied = 3
+denied = true
+rows = 1
+
+[[case]]
+as = "ada"
+role = "author"
+query = "{ post id }"
+allowed = false
 
 [[case]]
 role = "author"
 query = "{ post id }"
 claims = { teams = [[1]] }
-denied = { kode = "FORBIDDEN" }
+allowed = true
+denied = { code = "FORBIDDEN" }
 "#;
     let output = suite.run(wrong, &[]);
     assert_fails(&output, 2, &[]);
     let said = stderr(&output);
     for fault in [
         "policies.toml:2:8: the policies have no role 'auhtor'; did you mean 'author'?",
-        "policies.toml:3:1: unknown key 'usr'; did you mean 'user'?",
-        "policies.toml:6:6: there is no session 'adda'; did you mean 'ada'?",
-        "policies.toml:7:9: the query is invalid for every role: Field 'titel' not found on entity 'post'",
-        "policies.toml:8:8: 'rows' takes a whole number from 0, not -1",
-        "policies.toml:10:1: a case must have exactly one of 'query', 'write' and 'entity'",
-        "policies.toml:14:1: the case expects nothing",
-        "policies.toml:19:10: there is no 'nam' on entity 'user'; did you mean 'name'?",
-        "policies.toml:20:1: 'rows' does not belong to a case with 'entity'",
-        "policies.toml:23:9: a write is a method and a path",
-        "policies.toml:24:10: write 'allowed = true'",
-        "policies.toml:27:9: the write is invalid for every role: Field 'titel' not found on entity 'post'",
-        "policies.toml:29:10: 'denied' takes true",
-        "policies.toml:34:20: a claim is text, a number, a boolean or a list of them",
-        "policies.toml:35:12: unknown key 'kode'; did you mean 'code'?",
+        "policies.toml:5:6: there is no session 'adda'; did you mean 'ada'?",
+        "policies.toml:6:9: the query is invalid for every role: Field 'titel' not found on entity 'post'",
+        "policies.toml:4:1: the case expects nothing",
+        "policies.toml:8:1: a case must have exactly one of 'query', 'write' and 'entity'",
+        "policies.toml:12:1: the case expects nothing",
+        "policies.toml:17:10: there is no 'nam' on entity 'user'; did you mean 'name'?",
+        "policies.toml:18:8: 'rows' does not belong to a case with 'entity'",
+        "policies.toml:21:9: a write is a method and a path",
+        "policies.toml:22:10: write 'allowed = true'",
+        "policies.toml:25:9: the write is invalid for every role: Field 'titel' not found on entity 'post'",
+        "policies.toml:27:10: a case must have either 'denied' or 'rows'",
+        "policies.toml:31:6: a case must have either 'as' or the keys of a session",
+        "policies.toml:34:11: write 'denied = true'",
+        "policies.toml:39:20: a claim is text, a number, a boolean or a list of them",
+        "policies.toml:41:10: a case must have either 'denied' or 'allowed'",
     ] {
         assert!(said.contains(fault), "{fault:?} expected in: {said}");
     }
-    assert_fails(&suite.run("[[case]\nquery = 1", &[]), 2, &["policies.toml:1:", "not valid TOML"]);
-    assert_fails(&suite.run("", &[]), 2, &["there are no cases"]);
-    assert_fails(&run(&["policy-test", "nosuch.toml", "--schema", &suite.schema]), 2, &["nosuch.toml"]);
     // Without a database, names are checked.
     let file = suite.dir.dir.write("names.toml", "[[case]]\nquery = '{ user name }'\ndenied = true\n");
     let output = run(&["policy-test", &file, "--schema", &suite.schema]);
@@ -341,8 +345,28 @@ denied = { kode = "FORBIDDEN" }
         2,
         &["rows.toml:3:8", "--database"],
     );
+}
+
+#[test]
+fn a_file_of_another_form_is_refused_with_a_position() {
+    let suite = Suite::new(None);
+    for (wrong, faults) in [
+        ("[[case]\nquery = 1", &["policies.toml:1:", "unclosed array table"][..]),
+        ("[sessions.ada]\nusr = 1", &["policies.toml:2:1: unknown field `usr`", "`user`"]),
+        ("[[case]]\nquery = 1", &["policies.toml:2:9: invalid type: integer `1`, expected a string"]),
+        ("[[case]]\nquery = '{ post id }'\nrows = -1", &["policies.toml:3:8: ", "`-1`", "u64"]),
+        ("[[case]]\nids = [[1]]", &["policies.toml:2:7: expected text or an integer"]),
+        ("[[case]]\nparams = 1", &["policies.toml:2:10: expected a table, or the text of a JSON object"]),
+        ("[[case]]\nbody = '['", &["policies.toml:2:8: expected a table, or the text of a JSON object"]),
+        ("[[case]]\ndenied = { kode = 'X' }", &["policies.toml:2:10: ", "status, error, code and message"]),
+        ("", &["there are no cases"]),
+    ] {
+        assert_fails(&suite.run(wrong, &[]), 2, faults);
+    }
+    assert_fails(&run(&["policy-test", "nosuch.toml", "--schema", &suite.schema]), 2, &["nosuch.toml"]);
     let mut open = document();
     open.as_object_mut().unwrap().remove("policies");
     let open = suite.dir.dir.write("open.json", &open.to_string());
+    let file = suite.dir.dir.write("policies.toml", CASES);
     assert_fails(&run(&["policy-test", &file, "--schema", &open]), 2, &["no policies"]);
 }

@@ -152,9 +152,9 @@ fn a_missing_table_of_accounts_is_reported_at_start() {
         database.dir.write("mesh.toml", &text)
     };
     for (users, words) in [
-        ("table = \"people\"", ["people", "integrity.users.table"]),
-        ("login = \"mail\"", ["mail", "integrity.users.login"]),
-        ("login = \"name\"\npassword = \"secret\"", ["secret", "integrity.users.password"]),
+        ("table = \"people\"", ["people", "'integrity.users'"]),
+        ("login = \"mail\"", ["mail", "for the login"]),
+        ("login = \"name\"\npassword = \"secret\"", ["secret", "for the password"]),
     ] {
         let output =
             command(&["serve", "--listen", "127.0.0.1:0", "--config", &config(users)]).output().unwrap();

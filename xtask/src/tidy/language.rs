@@ -119,6 +119,6 @@ mod tests {
         assert_eq!(refused("a/src/b.rs", "//! A file.\nfn marshall(dearth: u8, told_apart: u8) {}\n"), 0);
         assert_eq!(refused("docs/a.md", "It shall be.\n"), 1);
         assert_eq!(refused("docs/a.md", "It prints \"nobody\" and `whoever`.\n```sh\necho nobody\n```\n"), 0);
-        assert_eq!(refused("mesh-cli/src/cli/commands/demo/data/texts.rs", "//! A file.\n\"Somebody\"\n"), 0);
+        assert_eq!(refused("mesh-cli/src/cli/commands/demo/data/tests.rs", "//! A file.\n\"Somebody\"\n"), 0);
     }
 }

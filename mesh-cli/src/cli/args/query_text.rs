@@ -5,7 +5,7 @@ use std::io::Read;
 use clap::Args;
 use mesh_ql::{Format, ParamValues};
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 
 /// Maximum length in bytes of a query on standard input, far more than a server accepts.
 const INPUT_BYTES: u64 = 16 << 20;
@@ -27,11 +27,8 @@ impl QueryTextArgs {
     /// Returns the values of the parameters.
     pub(crate) fn params(&self) -> Result<ParamValues, Failure> {
         let Some(text) = &self.params else { return Ok(ParamValues::new()) };
-        ParamValues::parse(text).map_err(|error| {
-            Failure::usage_error(format!(
-                "--params takes a JSON object of values, such as '{{\"city\": \"Berlin\"}}': {error}"
-            ))
-        })
+        ParamValues::parse(text)
+            .context("--params takes a JSON object of values, such as '{\"city\": \"Berlin\"}'")
     }
 
     /// Returns the format and the text of the query; `input` is read if the query is `-`.

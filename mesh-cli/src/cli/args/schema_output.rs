@@ -31,7 +31,11 @@ impl SchemaOutputArgs {
     pub(crate) fn open(&self) -> Result<(Config, Arc<Schema>), Failure> {
         let (config, source) = self.source.open()?;
         let schema = match &self.role {
-            Some(role) => visible_to(role, source.schema)?,
+            Some(role) => {
+                check_role(role, &source.schema)?;
+                let mesh = Mesh::builder(source.schema).build()?;
+                mesh.schema_for(Some(&Principal::new("", "").with_role(role)))
+            }
             None => Arc::new(source.schema),
         };
         Ok((config, schema))
@@ -45,11 +49,4 @@ impl SchemaOutputArgs {
         let (config, schema) = self.open()?;
         write(self.output.as_deref(), &format!("{:#}\n", document(&config, &schema)))
     }
-}
-
-/// Returns the part of a schema that its policies show to a role.
-fn visible_to(role: &str, schema: Schema) -> Result<Arc<Schema>, Failure> {
-    check_role(role, &schema)?;
-    let mesh = Mesh::builder(schema).build()?;
-    Ok(mesh.schema_for(Some(&Principal::new("", "").with_role(role))))
 }

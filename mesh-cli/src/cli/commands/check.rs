@@ -8,15 +8,15 @@ use mesh_server::{App, Tls};
 
 use crate::cli::args::SourceArgs;
 use crate::cli::commands::serve;
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::output::{print, print_stderr};
 use crate::cli::server::api_keys::api_keys;
-use crate::cli::server::data_source::{DataSource, OpenedParts, nothing_to_serve};
+use crate::cli::server::data_source::{OpenedParts, nothing_to_serve};
 use crate::cli::server::database::block_on;
 use crate::cli::server::internal_tables::served_internal_tables;
-use crate::cli::server::tools::tools;
+use crate::cli::server::queries::{preloaded_queries, queries};
 use crate::cli::server::uploads::uploads;
-use crate::cli::server::{app_factory, audit, bearer, entity_settings, persisted};
+use crate::cli::server::{app_factory, bearer, entity_settings};
 use crate::cli::settings::load_with_faults;
 use crate::config::{Config, LoadedConfig, McpTools};
 
@@ -38,18 +38,18 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
         settings.config.as_ref().err().into_iter().flatten().map(ToString::to_string).collect();
     let is_faulty = |path: &str| settings.faulty.contains(path);
     // If a setting has a fault, the database or document that it should name is unknown and cannot be checked.
-    let parts = if is_faulty("database") || is_faulty("schema") || !faults.is_empty() && names_nothing(config)
-    {
+    let names_nothing = config.database.is_none() && config.schema.is_none();
+    let parts = if is_faulty("database") || is_faulty("schema") || !faults.is_empty() && names_nothing {
         OpenedParts::default()
     } else {
-        DataSource::open_parts_with_progress(config)
+        OpenedParts::open(config, true)?
     };
     faults.extend(parts.faults.iter().cloned());
     let checks = dry_run(&settings, &parts);
     faults.extend(checks.into_iter().filter_map(Result::err).flat_map(|failure| failure.faults));
     let mut notes = parts.notes.clone();
     if ["bearer.jwks", "bearer.secret", "bearer.secret_file"].iter().all(|path| !is_faulty(path)) {
-        match block_on(bearer::check(config)).unwrap_or_else(|error| Err(error.into())) {
+        match block_on(bearer::check(config)) {
             Ok(unused) => notes.extend(unused),
             Err(failure) => faults.extend(failure.faults),
         }
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
             .database
             .as_ref()
             .ok_or_else(|| Failure::usage_error("--install-triggers needs a database"))?;
-        return match block_on(database.triggers(&schema, how == "run"))?? {
+        return match block_on(database.triggers(&schema, how == "run"))? {
             Some(statements) => print(statements.trim_end()),
             None => print("-- no triggers are needed: the server notices changes of this database by itself"),
         };
@@ -84,11 +84,6 @@ pub(crate) fn run(args: &CheckArgs) -> Result<(), Failure> {
     print(format_args!("no faults: {entities}, {}", counted(relations, "relation", "relations")))
 }
 
-/// Returns whether the settings name neither a database nor a schema document.
-fn names_nothing(config: &Config) -> bool {
-    config.database.is_none() && config.schema.is_none()
-}
-
 /// Builds the optional parts of a server as `serve` would (the certificate, the secrets, the accounts, the store of files
 /// and the preloaded queries), but creates and changes nothing.
 fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failure>> {
@@ -96,9 +91,7 @@ fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failu
     let are_sound = |paths: &[&str]| !paths.iter().any(|path| settings.faulty.contains(path));
     let mut checks = Vec::new();
     if let Some((certificate, key)) = config.tls.files() {
-        let tls =
-            Tls::open(certificate, key).map_err(|error| Failure::usage_error(format!("[tls]: {error}")));
-        checks.push(tls.map(drop));
+        checks.push(Tls::open(certificate, key).context("[tls]").map(drop));
     }
     if config.integrity.enabled {
         if are_sound(&["integrity.secret", "integrity.secret_file"]) {
@@ -108,16 +101,14 @@ fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failu
         // If the database could not be opened, that fault has been reported already.
         if parts.database.is_some() || config.database.is_none() && are_sound(&["database"]) {
             let accounts = app_factory::accounts(config, parts.database.as_ref());
-            checks.push(block_on(accounts).unwrap_or_else(|error| Err(error.into())).map(drop));
+            checks.push(block_on(accounts).map(drop));
         }
     }
     if let Some(database) = &parts.database {
         if let Some(name) = config.audit.table() {
-            let table = audit::check_table(name, config, database);
-            checks.push(block_on(table).unwrap_or_else(|error| Err(error.into())));
+            checks.push(block_on(database.audit_table(name)).map(drop));
         }
-        let keys = api_keys(config, Some(database));
-        checks.push(block_on(keys).unwrap_or_else(|error| Err(error.into())).map(drop));
+        checks.push(block_on(api_keys(config, Some(database))).map(drop));
     }
     match config.uploads.store.strip_prefix("file:") {
         _ if !config.uploads.enabled => {}
@@ -138,7 +129,7 @@ fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failu
             let mesh = mesh.map_err(Failure::from);
             checks.push(mesh.and_then(|mesh| check_queries(config, mesh)));
         }
-        (None, Some(path)) => checks.push(persisted::preloaded_queries(path).map(drop)),
+        (None, Some(path)) => checks.push(preloaded_queries(path).map(drop)),
         (None, None) => {}
     }
     checks
@@ -146,7 +137,7 @@ fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failu
 
 /// Checks the registered queries, and the tools that are made from them.
 fn check_queries(config: &Config, mesh: Mesh) -> Result<(), Failure> {
-    let (_, tools) = persisted::persisted(config, tools(config), &mesh, None)?;
+    let (_, tools) = queries(config, &mesh, None)?;
     if config.mcp.enabled != McpTools::Off {
         App::builder(mesh).mcp(tools).build().map_err(Failure::usage_error)?;
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use mesh_sqlite::rusqlite::{Connection, OpenFlags};
 
 use crate::cli::args::{LogArgs, collect_flags};
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::output::print;
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::logging;
@@ -41,11 +41,8 @@ impl DemoArgs {
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let mut config = load_config(args.flags(), None)?;
     let _logging = logging::start(&config)?;
-    let sample = match &args.database {
-        Some(path) => Sample::open_or_create(path)?,
-        None => Sample::temporary()?,
-    };
-    config.database = Some(format!("sqlite:{}", sample.path.display()).into());
+    let (path, _folder) = sample(args.database.as_deref())?;
+    config.database = Some(format!("sqlite:{}", path.display()).into());
     config.schema = None;
     config.docs.enabled = config.listen.ip().is_loopback();
     if config.docs.title.is_empty() {
@@ -53,7 +50,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     }
     let source = DataSource::open(&config)?;
     if !["user", "post", "comment", "tag"].iter().all(|entity| source.schema.find(entity).is_some()) {
-        let path = sample.path.display();
+        let path = path.display();
         return Err(Failure::usage_error(format!(
             "{path} is not a sample database: name a file that does not exist, or serve it with `mesh-server serve \
              --database sqlite:{path}`"
@@ -69,43 +66,30 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     })
 }
 
-/// The database file of the demo.
-struct Sample {
-    path: PathBuf,
-    /// The folder of a temporary file, which is removed at the end.
-    #[cfg_attr(not(test), expect(dead_code, reason = "it is removed on drop"))]
-    folder: Option<TempFolder>,
-}
-
-impl Sample {
-    /// Uses a file, and fills it if it does not exist.
-    fn open_or_create(path: &Path) -> Result<Self, Failure> {
+/// Returns the database file, and its folder if it is temporary, which is removed on drop. Fills a file that does not exist.
+fn sample(file: Option<&Path>) -> Result<(PathBuf, Option<TempFolder>), Failure> {
+    if let Some(path) = file {
         if !path.exists() {
             fill(path)?;
         }
-        Ok(Self { path: path.to_owned(), folder: None })
+        return Ok((path.to_owned(), None));
     }
-
-    /// Creates a file in a temporary folder.
-    fn temporary() -> Result<Self, Failure> {
-        let folder = TempFolder::create("mesh-demo").map_err(|error| {
-            Failure::usage_error(format!(
-                "cannot create a folder for the sample data: {error}; name a file with --database"
-            ))
-        })?;
-        let path = folder.path().join("blog.db");
-        fill(&path)?;
-        Ok(Self { path, folder: Some(folder) })
-    }
+    let folder = TempFolder::create("mesh-demo").map_err(|error| {
+        Failure::usage_error(format!(
+            "cannot create a folder for the sample data: {error}; name a file with --database"
+        ))
+    })?;
+    let path = folder.path().join("blog.db");
+    fill(&path)?;
+    Ok((path, Some(folder)))
 }
 
 fn fill(path: &Path) -> Result<(), Failure> {
-    let failed =
-        |error| Failure::usage_error(format!("cannot write the sample data to {}: {error}", path.display()));
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let _spinner = Spinner::start("writing the sample data");
-    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    data::create(&mut connection).map_err(failed)
+    let written =
+        Connection::open_with_flags(path, flags).and_then(|mut connection| data::create(&mut connection));
+    written.context(format_args!("cannot write the sample data to {}", path.display()))
 }
 
 /// One post with its author and comments, in the QL format.
@@ -164,8 +148,8 @@ mod tests {
 
     #[test]
     fn printed_calls_fit_the_sample() {
-        let sample = Sample::temporary().unwrap();
-        let database = Some(format!("sqlite:{}", sample.path.display()).into());
+        let (path, _folder) = sample(None).unwrap();
+        let database = Some(format!("sqlite:{}", path.display()).into());
         let source = DataSource::open(&Config { database, ..Config::default() }).unwrap();
         let mesh = Mesh::builder(source.schema).build().unwrap();
         mesh.plan(&Request::point(Format::Ql, POST, "1")).unwrap();
@@ -180,9 +164,8 @@ mod tests {
 
     #[test]
     fn temporary_sample_is_removed() {
-        let sample = Sample::temporary().unwrap();
-        let folder = sample.folder.as_ref().unwrap().path().to_owned();
-        drop(sample);
-        assert!(!folder.exists());
+        let (path, folder) = sample(None).unwrap();
+        drop(folder);
+        assert!(!path.exists());
     }
 }

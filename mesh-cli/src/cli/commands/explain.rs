@@ -116,19 +116,19 @@ fn warnings(plan: &Plan, database: &Database) -> Result<Vec<String>, Failure> {
             warnings.push(lookup.to_string());
         }
     }
-    match block_on(database.check_sorts(plan))? {
-        Ok(()) => Ok(warnings),
-        Err(error @ ResolveError::SortTooLarge { .. }) => {
-            warnings.push(format!("warning: the server refuses this query. {error}"));
-            Ok(warnings)
+    let refused = wait(async {
+        match database.check_sorts(plan).await {
+            Err(error @ ResolveError::SortTooLarge { .. }) => Ok(Some(error)),
+            checked => checked.map(|()| None),
         }
-        Err(error) => Err(Failure::check_failed(chain(&error))),
-    }
+    })?;
+    warnings.extend(refused.map(|error| format!("warning: the server refuses this query. {error}")));
+    Ok(warnings)
 }
 
 /// Waits for an answer of the database.
 fn wait<T>(answer: impl Future<Output = Result<T, ResolveError>>) -> Result<T, Failure> {
-    block_on(answer)?.map_err(|error| Failure::check_failed(chain(&error)))
+    block_on(async { answer.await.map_err(|error| Failure::check_failed(chain(&error))) })
 }
 
 /// Describes why the query has no plan, with an excerpt of the query.

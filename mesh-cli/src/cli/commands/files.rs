@@ -19,7 +19,7 @@ pub(crate) struct FilesArgs {
     #[command(flatten)]
     source: SourceArgs,
     /// Skip files that are younger than this, such as 1h or 7d
-    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = parse::age)]
+    #[arg(long, value_name = "TIME", default_value = "1d", value_parser = parse::flag_duration(Duration::ZERO))]
     older_than: Duration,
     /// Remove the listed files
     #[arg(long)]

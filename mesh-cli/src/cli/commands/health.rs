@@ -35,10 +35,11 @@ pub(crate) fn run(args: &HealthArgs) -> Result<(), Failure> {
     let config = load_config(collect_flags([("listen", &args.listen)]), args.config.as_deref())?;
     let address = address(&config)?;
     let request = Request::get(format!("http://{address}/readyz")).body(Full::<Bytes>::default())?;
-    let http = HttpClient::without_tls();
-    let reply = block_on(async { tokio::time::timeout(TIMEOUT, http.send(request)).await });
-    let reply = reply?
-        .map_err(|_| Failure::check_failed(format!("no answer from {address} within {TIMEOUT:?}")))??;
+    let http = HttpClient::new(false, None)?;
+    let reply = block_on(async {
+        let reply = tokio::time::timeout(TIMEOUT, http.send(request)).await;
+        reply.map_err(|_| Failure::check_failed(format!("no answer from {address} within {TIMEOUT:?}")))?
+    })?;
     let (status, body) = (reply.status(), String::from_utf8_lossy(reply.body()));
     if status == StatusCode::OK {
         print(body)

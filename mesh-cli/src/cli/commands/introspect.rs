@@ -8,9 +8,9 @@ use mesh_backend::Contents;
 use crate::cli::args::collect_flags;
 use crate::cli::failure::Failure;
 use crate::cli::output::{print_stderr, write};
-use crate::cli::server::data_source::OPENING_MESSAGE;
-use crate::cli::server::database;
-use crate::cli::server::internal_tables::without_internal_tables;
+use crate::cli::server::data_source::READING_MESSAGE;
+use crate::cli::server::database::{block_on, connect};
+use crate::cli::server::internal_tables::remove_internal_tables;
 use crate::cli::settings::load_config;
 use crate::cli::terminal::Spinner;
 use crate::config::Flags;
@@ -44,10 +44,14 @@ pub(crate) fn run(args: &IntrospectArgs) -> Result<(), Failure> {
     let Some(url) = &config.database else {
         return Err(Failure::usage_error("no database to read: name one with --database"));
     };
-    let spinner = Spinner::start(OPENING_MESSAGE);
-    let (_, Contents { catalog, mut notes }) = database::open(url, &config, &[])?;
+    let spinner = Spinner::start(READING_MESSAGE);
+    let Contents { mut catalog, mut notes } = block_on(async {
+        let database = connect(url, &config).await?;
+        Ok::<_, Failure>(database.contents(&[]).await?)
+    })?;
     drop(spinner);
-    let inference = mesh_schema::infer(&without_internal_tables(&config, &catalog, &mut notes));
+    remove_internal_tables(&config, &mut catalog, &mut notes);
+    let inference = mesh_schema::infer(&catalog);
     notes.extend(inference.notes.iter().map(ToString::to_string));
     for note in &notes {
         print_stderr(format_args!("note: {note}"));

@@ -1,7 +1,7 @@
 //! `mesh-server policy-test`: runs expectations about policies from a file.
 
 mod expected;
-mod reader;
+mod file;
 mod runner;
 mod suite;
 
@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::cli::args::SourceArgs;
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::output::print;
 use crate::cli::terminal::{Colors, Style, escaped_lines};
 use expected::Mismatch;
@@ -38,8 +38,7 @@ struct Outcome<'s> {
 
 pub(crate) fn run(args: &PolicyTestArgs) -> Result<(), Failure> {
     let name = args.file.display().to_string();
-    let text = std::fs::read_to_string(&args.file)
-        .map_err(|error| Failure::usage_error(format_args!("cannot read {name}: {error}")))?;
+    let text = std::fs::read_to_string(&args.file).context(format_args!("cannot read {name}"))?;
     let (config, source) = args.source.open()?;
     let runner = Runner::new(&config, source)?;
     let suite = Suite::parse(&name, &text, &runner.sources())?;

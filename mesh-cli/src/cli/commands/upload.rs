@@ -16,7 +16,7 @@ use mesh_wire::client::{self as wire, RecordId, UploadForm, UploadTarget};
 use serde_json::{Map, Value};
 
 use crate::cli::client::{Client, ServerArgs, json_body, random};
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::output::print;
 use crate::cli::terminal::bytes_bar;
 
@@ -47,8 +47,7 @@ pub(crate) struct UploadArgs {
 
 pub(crate) fn run(args: &UploadArgs) -> Result<(), Failure> {
     if let Some(meta) = &args.meta {
-        serde_json::from_str::<Map<String, Value>>(meta)
-            .map_err(|error| Failure::usage_error(format!("--meta must be a JSON object: {error}")))?;
+        serde_json::from_str::<Map<String, Value>>(meta).context("--meta must be a JSON object")?;
     }
     let content_type = match &args.content_type {
         Some(text) => ContentType::parse(text).ok_or_else(|| {

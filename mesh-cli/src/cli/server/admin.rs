@@ -3,7 +3,7 @@
 use mesh_server::{Admin, Check, Current, Exposition, Health, Metrics};
 use tokio::net::TcpListener;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::server::database::Database;
 use crate::config::Config;
 
@@ -52,9 +52,8 @@ fn expose(database: &Database, out: &mut Exposition) {
 /// Serves health checks and metrics at `admin.listen`, if that is set.
 pub(crate) async fn listen(config: &Config, admin: &Admin, current: &Current) -> Result<(), Failure> {
     let Some(address) = config.admin.listen else { return Ok(()) };
-    let failed =
-        |error| Failure::usage_error(format!("cannot listen on {address} ('admin.listen'): {error}"));
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.context(format_args!("cannot listen on {address} ('admin.listen')"))?;
     let address = listener.local_addr()?;
     tracing::info!("health and metrics at http://{address}");
     // The listener runs until the process ends, so that the stopping server can be observed.

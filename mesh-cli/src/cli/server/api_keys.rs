@@ -18,6 +18,7 @@ pub(crate) async fn api_keys(
         return Ok(None);
     }
     let database = database.ok_or_else(|| Failure::usage_error("'api_keys.table' needs a database"))?;
-    let keys = database.api_keys(table).await.map_err(|error| Failure::from_faults(error.faults()))?;
+    let keys = database.api_keys(table).await;
+    let keys = keys.map_err(|error| Failure::of_setting("api_keys.table", error.faults()))?;
     Ok(Some(ApiKeys::new(Arc::new(keys))))
 }

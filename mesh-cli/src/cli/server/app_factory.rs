@@ -25,9 +25,8 @@ use crate::cli::server::bearer::{bearer, read_secret};
 use crate::cli::server::data_source::nothing_to_serve;
 use crate::cli::server::database::Database;
 use crate::cli::server::internal_tables::served_internal_tables;
-use crate::cli::server::persisted::persisted;
+use crate::cli::server::queries::queries;
 use crate::cli::server::state;
-use crate::cli::server::tools::tools;
 use crate::cli::server::uploads::uploads;
 use crate::cli::server::{admin, audit, entity_settings};
 use crate::config::{Config, McpTools, Users};
@@ -166,24 +165,14 @@ impl AppFactory {
             None => app.admin(self.admin.clone()),
             Some(_) => app.metrics(self.admin.metrics().clone()),
         };
-        if let Some(audit) = &self.audit {
-            app = app.audit(audit.clone());
-        }
-        if let Some(spans) = &self.spans {
-            app = app.spans(spans.clone());
-        }
+        app = with(app, self.audit.clone(), AppBuilder::audit);
+        app = with(app, self.spans.clone(), AppBuilder::spans);
         app = self.with_changes(app);
         app = self.identify(app);
         app = self.with_queries(app, &mesh)?;
-        if let Some(uploads) = self.uploads.as_ref().filter(|_| takes_files) {
-            app = app.uploads(uploads.clone());
-        }
-        if let Some(cors) = &self.cors {
-            app = app.cors(cors.clone());
-        }
-        if let Some(exports) = &self.exports {
-            app = app.exports(exports.clone());
-        }
+        app = with(app, self.uploads.clone().filter(|_| takes_files), AppBuilder::uploads);
+        app = with(app, self.cors.clone(), AppBuilder::cors);
+        app = with(app, self.exports.clone(), AppBuilder::exports);
         if config.docs.enabled {
             app = app.docs(entity_settings::docs(config, mesh.schema())?);
         }
@@ -204,36 +193,31 @@ impl AppFactory {
 
     /// Adds the registered queries, and the tools for agents.
     fn with_queries(&self, app: AppBuilder, mesh: &Mesh) -> Result<AppBuilder, Failure> {
-        let config = &self.config;
-        let (mut app, mut tools) = (app, tools(config));
-        if config.persisted.enabled {
-            let registry;
-            (registry, tools) = persisted(config, tools, mesh, self.state.as_ref())?;
-            app = app.persisted(registry);
-        }
-        Ok(if config.mcp.enabled != McpTools::Off { app.mcp(tools) } else { app })
+        let (registry, tools) = queries(&self.config, mesh, self.state.as_ref())?;
+        let app = with(app, registry, AppBuilder::persisted);
+        Ok(if self.config.mcp.enabled != McpTools::Off { app.mcp(tools) } else { app })
     }
 
     /// Adds the kinds of credentials that identify callers.
     fn identify(&self, mut app: AppBuilder) -> AppBuilder {
         let settings = &self.config.bearer;
-        if let Some(integrity) = &self.integrity {
-            app = app.integrity(integrity.clone());
-        }
-        if let Some(keys) = &self.api_keys {
-            app = app.api_keys(keys.clone());
-        }
-        if let Some(bearer) = &self.bearer {
-            app = app.bearer(bearer.clone());
-        }
-        if let Some(principal) = &self.local {
-            app = app.local_principal(principal.clone());
-        }
+        app = with(app, self.integrity.clone(), AppBuilder::integrity);
+        app = with(app, self.api_keys.clone(), AppBuilder::api_keys);
+        app = with(app, self.bearer.clone(), AppBuilder::bearer);
+        app = with(app, self.local.clone(), AppBuilder::local_principal);
         app = app.allow_unsigned_bearers(settings.unsigned);
         if !settings.anonymous.is_empty() {
             app = app.anonymous_role(settings.anonymous.as_str());
         }
         app
+    }
+}
+
+/// Adds a part to the application, if it is configured.
+fn with<T>(app: AppBuilder, part: Option<T>, add: impl FnOnce(AppBuilder, T) -> AppBuilder) -> AppBuilder {
+    match part {
+        Some(part) => add(app, part),
+        None => app,
     }
 }
 
@@ -255,8 +239,7 @@ pub(crate) fn secret(config: &Config) -> Result<Option<Secret>, Failure> {
 /// Returns a warning if shared caches are configured but policies make all answers private.
 fn useless_caching(config: &Config) -> Option<&'static str> {
     let caching = &config.caching;
-    let is_shared =
-        caching.control.is_shared() || !caching.purge.urls.is_empty() || caching.tags.header().is_some();
+    let is_shared = caching.control.is_shared() || !caching.purge.urls.is_empty() || caching.tags.is_some();
     is_shared.then_some(
         "[caching] has no effect on shared caches: the schema has policies, so all answers are private",
     )
@@ -264,15 +247,15 @@ fn useless_caching(config: &Config) -> Option<&'static str> {
 
 /// Returns the earlier secrets of the deployment, or all their faults.
 pub(crate) fn previous_secrets(config: &Config) -> Result<Vec<Secret>, Failure> {
-    let mut faults = Vec::new();
-    let mut secrets = Vec::new();
+    let (mut secrets, mut faults) = (Vec::new(), Vec::new());
     for previous in &config.integrity.previous_secrets {
         match Secret::new(previous.0.clone().into_bytes()) {
             Ok(secret) => secrets.push(secret),
             Err(error) => faults.push(format!("'integrity.previous_secrets': {error}")),
         }
     }
-    if faults.is_empty() { Ok(secrets) } else { Err(Failure::from_faults(faults)) }
+    Failure::check(faults)?;
+    Ok(secrets)
 }
 
 /// Accounts that refuse all logins: sessions begin with bearers or API keys.
@@ -294,7 +277,7 @@ pub(crate) async fn accounts(
     }
     let database = database.ok_or_else(|| Failure::usage_error("'integrity.users' needs a database"))?;
     let accounts = database.accounts(&users(&config.integrity.users)).await;
-    let accounts = accounts.map_err(|error| Failure::from_faults(error.faults()))?;
+    let accounts = accounts.map_err(|error| Failure::of_setting("integrity.users", error.faults()))?;
     Ok(Some(Accounts::new(accounts).await.map_err(Failure::usage_error)?))
 }
 

@@ -9,7 +9,7 @@ use mesh_backend::audit::AuditTable;
 use mesh_server::{AuditEntry, AuditFile, AuditLog, AuditSink, Metrics};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::server::database::{Database, connect};
 use crate::config::Config;
 
@@ -29,10 +29,7 @@ pub(crate) async fn start(
 ) -> Result<Option<AuditLog>, Failure> {
     let settings = &config.audit;
     let log = if let Some(path) = settings.file() {
-        let file = AuditFile::open(Path::new(path));
-        AuditLog::start(
-            file.map_err(|error| Failure::usage_error(format!("cannot write the audit log: {error}")))?,
-        )?
+        AuditLog::start(AuditFile::open(Path::new(path)).context("cannot write the audit log")?)?
     } else if let Some(name) = settings.table() {
         AuditLog::start(table(name, config, database).await?)?
     } else {
@@ -53,27 +50,20 @@ pub(crate) fn flush(log: &AuditLog, stopped: Instant, timeout: Duration) {
     }
 }
 
-/// Checks the table.
-pub(crate) async fn check_table(name: &str, config: &Config, database: &Database) -> Result<(), Failure> {
-    table(name, config, Some(database)).await.map(drop)
-}
-
 /// Checks the table, and returns the sink that writes to it.
 async fn table(name: &str, config: &Config, database: Option<&Database>) -> Result<TableSink, Failure> {
     let database =
         database.ok_or_else(|| Failure::usage_error("a table as 'audit.store' needs a database"))?;
     database.audit_table(name).await?;
-    Ok(TableSink { runtime: None, name: name.to_owned(), config: config.clone(), table: None })
+    Ok(TableSink { name: name.to_owned(), config: config.clone(), open: None })
 }
 
-/// A sink that writes to a table. Its connection runs on the runtime of the log's thread.
+/// A sink that writes to a table.
 struct TableSink {
-    /// Built on the thread of the log: a runtime must not be dropped within another one.
-    runtime: Option<Runtime>,
     name: String,
     config: Config,
-    /// Opened by the first write.
-    table: Option<AuditTable>,
+    /// Opened by the first write, on the thread of the log: a runtime must not be dropped within another one.
+    open: Option<(Runtime, AuditTable)>,
 }
 
 impl AuditSink for TableSink {
@@ -94,18 +84,15 @@ impl AuditSink for TableSink {
 
 impl TableSink {
     fn append(&mut self, rows: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let Self { runtime, name, config, table } = self;
-        let runtime = match runtime {
-            Some(runtime) => runtime,
-            none => none.insert(Builder::new_current_thread().enable_all().build()?),
+        let (runtime, table) = match &mut self.open {
+            Some(open) => open,
+            none => {
+                let runtime = Builder::new_current_thread().enable_all().build()?;
+                let table = runtime.block_on(open(&self.name, &self.config))?;
+                none.insert((runtime, table))
+            }
         };
-        runtime.block_on(async {
-            let table = match table {
-                Some(table) => table,
-                none => none.insert(open(name, config).await?),
-            };
-            table.append(rows).await
-        })
+        runtime.block_on(table.append(rows))
     }
 }
 

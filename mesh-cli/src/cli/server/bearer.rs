@@ -8,7 +8,7 @@ use mesh_integrity::Secret;
 use mesh_integrity::bearer::{BearerVerifier, KeySet};
 use mesh_server::{Bearer, Health, Jwks, regular_file};
 
-use crate::cli::failure::{Failure, chain};
+use crate::cli::failure::{Failure, WithContext as _, chain};
 use crate::config::Config;
 use crate::config::parse::SecretText;
 
@@ -84,14 +84,12 @@ pub(crate) fn read_secret(
         (None, Some(path)) => {
             let mut bytes = Vec::new();
             let read = regular_file::open(path).and_then(|mut file| file.read_to_end(&mut bytes));
-            read.map_err(|error| {
-                Failure::usage_error(format!("cannot read the secret in {}: {error}", path.display()))
-            })?;
+            read.context(format_args!("cannot read the secret in {}", path.display()))?;
             // Editors end a file with a line break, which is not part of the secret.
             bytes.truncate(bytes.trim_ascii_end().len());
             bytes
         }
         (None, None) => return Ok(None),
     };
-    Secret::new(bytes).map(Some).map_err(|error| Failure::usage_error(format!("'{section}.secret': {error}")))
+    Secret::new(bytes).map(Some).context(format_args!("'{section}.secret'"))
 }

@@ -5,9 +5,9 @@ use mesh_plan::policy::SchemaPolicy;
 use mesh_schema::{Catalog, Document, Fault, Faults, Schema};
 use mesh_server::regular_file;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::server::database::{self, Database, block_on};
-use crate::cli::server::internal_tables::without_internal_tables;
+use crate::cli::server::internal_tables::remove_internal_tables;
 use crate::cli::terminal::Spinner;
 use crate::config::Config;
 
@@ -51,64 +51,17 @@ impl From<Failure> for ReloadError {
 }
 
 /// The progress message while the catalog of a database is read.
-pub(crate) const OPENING_MESSAGE: &str = "reading the catalog of the database";
+pub(crate) const READING_MESSAGE: &str = "reading the catalog of the database";
 
 impl DataSource {
-    /// Opens the source with a spinner on the terminal.
-    pub(crate) fn open_with_progress(config: &Config) -> Result<Self, Failure> {
-        let _spinner = Spinner::start(OPENING_MESSAGE);
-        Self::open(config)
-    }
-
-    /// Opens what can be opened, with a spinner on the terminal.
-    pub(crate) fn open_parts_with_progress(config: &Config) -> OpenedParts {
-        let _spinner = Spinner::start(OPENING_MESSAGE);
-        Self::open_parts(config, true)
-    }
-
     /// Opens the configured database, schema document, or both. Returns all faults if there are any.
     pub(crate) fn open(config: &Config) -> Result<Self, Failure> {
         let OpenedParts { schema, database, notes, faults } =
-            Self::open_parts(config, config.mutations.enabled);
+            OpenedParts::open(config, config.mutations.enabled)?;
         match schema {
             Some(schema) if faults.is_empty() => Ok(Self { schema, database, notes }),
             _ => Err(Failure::from_faults(faults)),
         }
-    }
-
-    /// Opens what can be opened. With `writes`, there are notes about writes that the database would refuse.
-    fn open_parts(config: &Config, writes: bool) -> OpenedParts {
-        let mut parts = OpenedParts::default();
-        let document = SchemaText::read(config);
-        let mut catalog = None;
-        if let Some(url) = &config.database {
-            let times = document.as_ref().map(SchemaText::time_columns).unwrap_or_default();
-            match database::open(url, config, &times) {
-                Ok((database, contents)) => {
-                    (parts.database, catalog) = (Some(database), Some(contents.catalog));
-                    parts.notes.extend(contents.notes);
-                }
-                Err(failure) => parts.faults.extend(failure.faults),
-            }
-        }
-        let schema = match document {
-            Err(failure) => Err(failure),
-            // Without the catalog of the database, only the document itself can be checked.
-            Ok(document) if config.database.is_some() && catalog.is_none() => document.check().map(|()| None),
-            Ok(document) => document.load(config, catalog.as_ref(), &mut parts.notes).map(Some),
-        };
-        match schema {
-            Ok(schema) => parts.schema = schema,
-            Err(failure) => parts.faults.extend(failure.faults),
-        }
-        if let (Some(database), Some(schema)) = (&parts.database, &parts.schema) {
-            let notes = block_on(database::schema_notes(database, schema, config, writes));
-            match notes.map_err(Failure::from).and_then(|notes| Ok(notes?)) {
-                Ok(notes) => parts.notes.extend(notes),
-                Err(failure) => parts.faults.extend(failure.faults),
-            }
-        }
-        parts
     }
 
     /// Loads the current schema of a database that is already open.
@@ -116,30 +69,71 @@ impl DataSource {
         config: &Config,
         database: Option<&Database>,
     ) -> Result<(Schema, Vec<String>), ReloadError> {
-        let mut notes = Vec::new();
-        let document = SchemaText::read(config)?;
-        let catalog = match database {
-            None => None,
-            Some(database) => {
-                let contents = database.contents(&document.time_columns()).await?;
-                notes.extend(contents.notes);
-                Some(contents.catalog)
-            }
-        };
-        // Loading a large schema takes a while, and this thread serves requests.
-        let settings = config.clone();
-        let loading = tokio::task::spawn_blocking(move || {
-            document.load(&settings, catalog.as_ref(), &mut notes).map(|schema| (schema, notes))
-        });
-        let (schema, mut notes) = loading.await.map_err(Failure::from)??;
-        if let Some(database) = database {
-            notes.extend(database::schema_notes(database, &schema, config, config.mutations.enabled).await?);
-        }
-        Ok((schema, notes))
+        load(config, &SchemaText::read(config)?, database, config.mutations.enabled).await
     }
 }
 
+impl OpenedParts {
+    /// Opens what can be opened, with a spinner on the terminal. With `writes`, there are notes about writes that the database
+    /// would refuse.
+    pub(crate) fn open(config: &Config, writes: bool) -> Result<Self, Failure> {
+        let _spinner = Spinner::start(READING_MESSAGE);
+        block_on(async {
+            let database = match &config.database {
+                Some(url) => database::connect(url, config).await.map(Some),
+                None => Ok(None),
+            };
+            Ok::<_, Failure>(match (database, SchemaText::read(config)) {
+                (Ok(database), Ok(document)) => {
+                    match load(config, &document, database.as_ref(), writes).await {
+                        Ok((schema, notes)) => {
+                            Self { schema: Some(schema), database, notes, faults: Vec::new() }
+                        }
+                        Err(ReloadError::Faults(faults)) => Self { database, faults, ..Self::default() },
+                        Err(ReloadError::Unavailable(fault)) => {
+                            Self { faults: [vec![fault], document.faults()].concat(), ..Self::default() }
+                        }
+                    }
+                }
+                (database, document) => {
+                    let (database, unavailable) = database
+                        .map_or_else(|failure| (None, failure.faults), |database| (database, Vec::new()));
+                    let wrong = document.map_or_else(|failure| failure.faults, |document| document.faults());
+                    Self { database, faults: [unavailable, wrong].concat(), ..Self::default() }
+                }
+            })
+        })
+    }
+}
+
+/// Loads the schema of a document, of a database or of both, with notes.
+async fn load(
+    config: &Config,
+    document: &SchemaText,
+    database: Option<&Database>,
+    writes: bool,
+) -> Result<(Schema, Vec<String>), ReloadError> {
+    let mut notes = Vec::new();
+    let mut catalog = None;
+    if let Some(database) = database {
+        let contents = database.contents(&document.time_columns()).await?;
+        notes.extend(contents.notes);
+        catalog = Some(contents.catalog);
+    }
+    // Loading a large schema takes a while, and a server that reloads it uses this thread for requests.
+    let (settings, document) = (config.clone(), document.clone());
+    let loading = tokio::task::spawn_blocking(move || {
+        document.load(&settings, catalog, &mut notes).map(|schema| (schema, notes))
+    });
+    let (schema, mut notes) = loading.await.map_err(Failure::from)??;
+    if let Some(database) = database {
+        notes.extend(database::schema_notes(database, &schema, config, writes).await?);
+    }
+    Ok((schema, notes))
+}
+
 /// The schema document.
+#[derive(Clone)]
 struct SchemaText {
     /// The name of the file; empty without a document.
     file: String,
@@ -151,10 +145,9 @@ impl SchemaText {
     fn read(config: &Config) -> Result<Self, Failure> {
         let Some(path) = &config.schema else { return Ok(Self { file: String::new(), text: None }) };
         let file = path.display().to_string();
-        match regular_file::read_to_string(path) {
-            Ok(text) => Ok(Self { file, text: Some(text) }),
-            Err(error) => Err(Failure::usage_error(format!("cannot read the schema {file}: {error}"))),
-        }
+        let text = regular_file::read_to_string(path);
+        let text = text.context(format_args!("cannot read the schema {file}"))?;
+        Ok(Self { file, text: Some(text) })
     }
 
     /// Returns the columns that the document declares as times.
@@ -164,28 +157,24 @@ impl SchemaText {
         document.map(|document| document.time_columns()).unwrap_or_default()
     }
 
-    /// Checks the document, if there is one, without a database.
-    fn check(&self) -> Result<(), Failure> {
-        let Some(text) = &self.text else { return Ok(()) };
-        Schema::read(text, None).map(drop).map_err(|faults| self.failure(&faults))
-    }
-
-    fn failure(&self, faults: &Faults) -> Failure {
-        Failure::from_faults(lines(&self.file, faults))
+    /// Returns the faults that the document, if there is one, has without a database.
+    fn faults(&self) -> Vec<String> {
+        let checked = self.text.as_ref().map(|text| Schema::read(text, None));
+        checked.and_then(Result::err).map(|faults| lines(&self.file, &faults)).unwrap_or_default()
     }
 
     /// Loads the schema, or infers it if there is no document.
     fn load(
         &self,
         config: &Config,
-        catalog: Option<&Catalog>,
+        catalog: Option<Catalog>,
         notes: &mut Vec<String>,
     ) -> Result<Schema, Failure> {
-        let lines = |faults: Faults| self.failure(&faults);
+        let lines = |faults: Faults| Failure::from_faults(lines(&self.file, &faults));
         let schema = match (&self.text, catalog) {
-            (Some(text), catalog) => Schema::read(text, catalog).map_err(lines)?,
-            (None, Some(catalog)) => {
-                let catalog = without_internal_tables(config, catalog, notes);
+            (Some(text), catalog) => Schema::read(text, catalog.as_ref()).map_err(lines)?,
+            (None, Some(mut catalog)) => {
+                remove_internal_tables(config, &mut catalog, notes);
                 let inference = mesh_schema::infer(&catalog);
                 notes.extend(inference.notes.iter().map(ToString::to_string));
                 inference.document.load(Some(&catalog)).map_err(lines)?

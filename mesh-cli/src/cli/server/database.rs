@@ -1,9 +1,7 @@
 //! The database of a command, whose URL names its engine.
 
-use std::io;
 use std::sync::Arc;
 
-use mesh_backend::Contents;
 use mesh_backend::backend::Backend;
 use mesh_backend::error::OpenError;
 use mesh_schema::Schema;
@@ -17,19 +15,6 @@ const SQLITE_STATEMENTS: usize = 32 << 20;
 
 /// An open database of any engine.
 pub(crate) type Database = Arc<dyn Backend>;
-
-/// Opens a database and reads its catalog. `times` are the columns that hold times.
-pub(crate) fn open(
-    url: &str,
-    config: &Config,
-    times: &[(String, String)],
-) -> Result<(Database, Contents), Failure> {
-    block_on(async {
-        let database = connect(url, config).await?;
-        let contents = database.contents(times).await?;
-        Ok((database, contents))
-    })?
-}
 
 /// Opens a database with the settings of its engine.
 pub(crate) async fn connect(url: &str, config: &Config) -> Result<Database, Failure> {
@@ -69,9 +54,7 @@ pub(crate) async fn schema_notes(
 fn refuse_postgres_settings(config: &Config) -> Result<(), Failure> {
     let settings = [("replicas", !config.replicas.is_empty()), ("schemas", !config.schemas.is_empty())];
     let written = settings.into_iter().filter(|(_, is_written)| *is_written);
-    let faults: Vec<_> =
-        written.map(|(setting, _)| format!("'{setting}' applies only to PostgreSQL")).collect();
-    if faults.is_empty() { Ok(()) } else { Err(Failure::from_faults(faults)) }
+    Failure::check(written.map(|(setting, _)| format!("'{setting}' applies only to PostgreSQL")).collect())
 }
 
 fn sqlite_settings(config: &Config, memory_map: bool) -> mesh_sqlite::Settings {
@@ -106,6 +89,9 @@ fn mysql_settings(config: &Config) -> mesh_mysql::Settings {
 }
 
 /// Runs a future on a new runtime.
-pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
-    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future))
+pub(crate) fn block_on<T, E: Into<Failure>>(
+    future: impl Future<Output = Result<T, E>>,
+) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(future).map_err(Into::into)
 }

@@ -5,17 +5,13 @@ use mesh_integrity::Binding;
 use mesh_schema::{Schema, nearest};
 use mesh_server::Caching;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, did_you_mean};
 use crate::config::{Config, DocsAuth};
 
 /// Returns the options of the playground, or a failure with all names that are not entities of the schema.
 pub(crate) fn docs(config: &Config, schema: &Schema) -> Result<Options, Failure> {
     let settings = &config.docs;
-    let faults: Vec<_> =
-        settings.entities.iter().filter_map(|key| unknown_entity("docs.entities", key, schema)).collect();
-    if !faults.is_empty() {
-        return Err(Failure::from_faults(faults));
-    }
+    check_entities("docs.entities", &settings.entities, schema)?;
     let auth = match settings.auth {
         DocsAuth::Open => Access::Open,
         DocsAuth::Admin => Access::Admin,
@@ -44,24 +40,29 @@ pub(crate) fn docs(config: &Config, schema: &Schema) -> Result<Options, Failure>
 /// Returns the caching of reads, or a failure with all names that are not entities of the schema.
 pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failure> {
     let settings = &config.caching;
-    let mut faults = Vec::new();
+    check_entities("caching.entities", settings.entities.keys(), schema)?;
     let mut caching = Caching::new(settings.control.clone());
-    if let Some(header) = settings.tags.header() {
+    if let Some(header) = settings.tags {
         caching = caching.tags(header);
     }
-    for (key, control) in &settings.entities.0 {
-        faults.extend(unknown_entity("caching.entities", key, schema));
+    for (key, control) in &settings.entities {
         caching = caching.entity(key, control.clone());
     }
-    if faults.is_empty() { Ok(caching) } else { Err(Failure::from_faults(faults)) }
+    Ok(caching)
 }
 
-/// Returns the fault of a setting that names an entity which the schema does not have.
-fn unknown_entity(setting: &str, key: &str, schema: &Schema) -> Option<String> {
-    if schema.find(key).is_some() {
-        return None;
-    }
+/// Checks that a setting names entities of the schema.
+fn check_entities<'k>(
+    setting: &str,
+    keys: impl IntoIterator<Item = &'k String>,
+    schema: &Schema,
+) -> Result<(), Failure> {
+    let unknown = keys.into_iter().filter(|key| schema.find(key).is_none());
+    Failure::check(unknown.map(|key| format!("'{setting}': {}", unknown_entity(key, schema))).collect())
+}
+
+/// Describes a key that no entity of the schema has.
+pub(crate) fn unknown_entity(key: &str, schema: &Schema) -> String {
     let near = nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str()));
-    let hint = near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"));
-    Some(format!("'{setting}': there is no entity '{key}'{hint}"))
+    format!("there is no entity '{key}'{}", did_you_mean(near))
 }

@@ -1,8 +1,6 @@
 //! The tables of the database that the settings name for the server itself, whose contents are not served by inference.
 
-use std::borrow::Cow;
-
-use mesh_schema::{Catalog, Schema, Table, TableName};
+use mesh_schema::{Catalog, Schema, TableName};
 
 use crate::config::Config;
 
@@ -15,16 +13,14 @@ struct InternalTable {
 
 /// Returns the tables that the settings name. A name that cannot be parsed is reported when the table is opened.
 fn internal_tables(config: &Config) -> Vec<InternalTable> {
-    let audit = config.audit.table().unwrap_or_default();
     let named = [
         ("api_keys.table", config.api_keys.table.as_str(), "API keys"),
-        ("audit.store", audit, "the audit log"),
+        ("audit.store", config.audit.table().unwrap_or_default(), "the audit log"),
     ];
-    let named = named.into_iter().filter(|(_, name, _)| !name.is_empty());
     let parsed = |(setting, name, contents): (_, &str, _)| {
         Some(InternalTable { name: TableName::parse(name).ok()?, setting, contents })
     };
-    named.filter_map(parsed).collect()
+    named.into_iter().filter(|(_, name, _)| !name.is_empty()).filter_map(parsed).collect()
 }
 
 /// Returns whether two names can refer to one table. A name without a schema can refer to a table of any schema.
@@ -34,33 +30,19 @@ fn can_match(internal: &TableName, other: &TableName) -> bool {
     internal.name.eq_ignore_ascii_case(&other.name) && !is_other_schema
 }
 
-/// Returns the catalog without the server's own tables, with a note for each.
-pub(crate) fn without_internal_tables<'c>(
-    config: &Config,
-    catalog: &'c Catalog,
-    notes: &mut Vec<String>,
-) -> Cow<'c, Catalog> {
+/// Removes the server's own tables from a catalog, with a note for each.
+pub(crate) fn remove_internal_tables(config: &Config, catalog: &mut Catalog, notes: &mut Vec<String>) {
     let internal = internal_tables(config);
-    let find_internal = |table: &Table| {
+    catalog.tables.retain(|table| {
         let name = table.full_name();
-        internal.iter().find(|table| can_match(&table.name, &name))
-    };
-    let mut found = Vec::new();
-    for table in &catalog.tables {
-        if let Some(InternalTable { setting, contents, .. }) = find_internal(table) {
-            found.push(format!(
-                "{}: not served, because '{setting}' names this table, which holds {contents}",
-                table.name
-            ));
-        }
-    }
-    if found.is_empty() {
-        return Cow::Borrowed(catalog);
-    }
-    notes.append(&mut found);
-    let mut catalog = catalog.clone();
-    catalog.tables.retain(|table| find_internal(table).is_none());
-    Cow::Owned(catalog)
+        let Some(found) = internal.iter().find(|table| can_match(&table.name, &name)) else { return true };
+        let InternalTable { setting, contents, .. } = found;
+        notes.push(format!(
+            "{}: not served, because '{setting}' names this table, which holds {contents}",
+            table.name
+        ));
+        false
+    });
 }
 
 /// Returns a warning for each entity whose table is one of the server's own.

@@ -1,6 +1,6 @@
 //! Purges of shared caches from the settings.
 
-use mesh_server::{Current, Purge, PurgeUrl};
+use mesh_server::{Current, Purge};
 
 use crate::cli::server::app_factory::AppFactory;
 use crate::config::Config;
@@ -8,16 +8,14 @@ use crate::config::Config;
 /// Starts notifying the configured caches of changes, if there are any caches.
 pub(crate) fn start(config: &Config, factory: &AppFactory, current: &Current) {
     let settings = &config.caching.purge;
-    // The URLs and the header were validated when the settings were read.
-    let urls: Vec<_> = settings.urls.iter().filter_map(|url| PurgeUrl::parse(url).ok()).collect();
-    if urls.is_empty() {
+    if settings.urls.is_empty() {
         return;
     }
-    let mut purge = Purge::new(urls);
+    let mut purge = Purge::new(settings.urls.iter().cloned());
     if let Some((name, value)) = settings.header.as_ref().and_then(|line| line.header()) {
         purge = purge.header(name, value);
     }
-    if let Some(header) = config.caching.tags.header() {
+    if let Some(header) = config.caching.tags {
         purge = purge.tag_header(header);
     }
     purge.start(current, &factory.changes, factory.admin.metrics());

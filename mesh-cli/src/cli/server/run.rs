@@ -8,7 +8,7 @@ use std::time::Instant;
 use mesh_server::{Check, Current, Server, Tls, Workers};
 use tokio::net::TcpListener;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::output::print;
 use crate::cli::server::app_factory::AppFactory;
 use crate::cli::server::data_source::DataSource;
@@ -39,9 +39,7 @@ pub(crate) fn serve(
     runtime?.block_on(async {
         let factory = AppFactory::open(config, source.database).await?;
         let app = factory.app(source.schema)?;
-        let recovered = app.recover_uploads().await;
-        recovered
-            .map_err(|error| Failure::usage_error(format!("cannot clean up the stored files: {error}")))?;
+        app.recover_uploads().await.context("cannot clean up the stored files")?;
         let current = Current::new(app);
         let mut server = Server::new(current.clone())
             .max_connections(connections(config.limits.connections, threads))
@@ -49,9 +47,7 @@ pub(crate) fn serve(
             .workers(workers);
         let mut scheme = "http";
         if let Some((certificate, key)) = config.tls.files() {
-            let tls = Tls::open(certificate, key)
-                .map_err(|error| Failure::usage_error(format!("[tls]: {error}")))?;
-            server = server.tls(tls);
+            server = server.tls(Tls::open(certificate, key).context("[tls]")?);
             scheme = "https";
         }
         let listener =

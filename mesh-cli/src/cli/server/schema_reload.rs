@@ -5,10 +5,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use mesh_plan::Change;
 use mesh_server::{Check, Current};
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
 
 use crate::cli::server::app_factory::AppFactory;
 use crate::cli::server::data_source::{DataSource, ReloadError};
@@ -25,7 +29,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(30);
 pub(crate) struct SchemaReload {
     factory: AppFactory,
     current: Current,
-    hangup: Hangup,
+    hangups: Arc<Notify>,
     served: Option<FileStamp>,
 }
 
@@ -33,7 +37,7 @@ impl SchemaReload {
     /// Registers for SIGHUP.
     pub(crate) fn new(factory: AppFactory, current: Current) -> Self {
         let served = factory.config.schema.as_deref().and_then(file_stamp);
-        Self { factory, current, hangup: Hangup::new(), served }
+        Self { factory, current, hangups: hangups(), served }
     }
 
     /// Runs until the task is dropped.
@@ -43,7 +47,7 @@ impl SchemaReload {
         let mut retry = Retry::default();
         loop {
             let reason = tokio::select! {
-                () = self.hangup.next() => Some("SIGHUP"),
+                () = self.hangups.notified() => Some("SIGHUP"),
                 () = retry.due() => Some("retry"),
                 () = tokio::time::sleep(INTERVAL), if file.is_some() => None,
             };
@@ -143,42 +147,22 @@ fn file_stamp(path: &Path) -> Option<FileStamp> {
     Some((metadata.modified().ok()?, metadata.len()))
 }
 
-/// SIGHUP.
-#[cfg(unix)]
-struct Hangup(Option<tokio::signal::unix::Signal>);
-
-#[cfg(unix)]
-impl Hangup {
-    fn new() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        let signals = signal(SignalKind::hangup());
-        Self(signals.inspect_err(|error| tracing::warn!("cannot listen for SIGHUP: {error}")).ok())
-    }
-
-    async fn next(&mut self) {
-        let received = match &mut self.0 {
-            Some(signal) => signal.recv().await,
-            None => None,
-        };
-        if received.is_none() {
-            std::future::pending().await
+/// Returns a notification for each SIGHUP, on systems that have it.
+fn hangups() -> Arc<Notify> {
+    let hangups = Arc::new(Notify::new());
+    #[cfg(unix)]
+    match signal(SignalKind::hangup()) {
+        Ok(mut signals) => {
+            let notify = Arc::clone(&hangups);
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    notify.notify_one();
+                }
+            });
         }
+        Err(error) => tracing::warn!("cannot listen for SIGHUP: {error}"),
     }
-}
-
-/// Systems without SIGHUP.
-#[cfg(not(unix))]
-struct Hangup;
-
-#[cfg(not(unix))]
-impl Hangup {
-    fn new() -> Self {
-        Self
-    }
-
-    async fn next(&mut self) {
-        std::future::pending().await
-    }
+    hangups
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use mesh_server::Uploads;
 use mesh_uploads::FileStore;
 
-use crate::cli::failure::Failure;
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::config::Config;
 
 /// Opens the store of files.
@@ -11,9 +11,7 @@ pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
     let settings = &config.uploads;
     let uploads = match settings.store.split_once(':') {
         Some(("file", folder)) if !folder.is_empty() => {
-            let store = FileStore::open(folder)
-                .map_err(|error| Failure::usage_error(format!("cannot store files in {folder}: {error}")))?;
-            Uploads::new(store)
+            Uploads::new(FileStore::open(folder).context(format_args!("cannot store files in {folder}"))?)
         }
         #[cfg(feature = "s3")]
         Some(("s3", _)) => Uploads::new(bucket(config)?),

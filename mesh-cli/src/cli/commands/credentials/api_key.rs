@@ -10,15 +10,14 @@ use jiff::Timestamp;
 use mesh_backend::api_keys::ApiKeys;
 use mesh_integrity::{API_KEY_BYTES, API_KEY_PREFIX, ApiKeyHash, StoredApiKey, new_api_key};
 use ring::rand::{SecureRandom as _, SystemRandom};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 
 use crate::cli::args::collect_flags;
 use crate::cli::failure::{Failure, chain};
 use crate::cli::output::{print, print_stderr};
-use crate::cli::server::data_source::OPENING_MESSAGE;
-use crate::cli::server::database::{self, block_on};
+use crate::cli::server::database::{block_on, connect};
 use crate::cli::settings::load_config;
-use crate::cli::terminal::{Spinner, table};
+use crate::cli::terminal::table;
 use crate::config::parse;
 
 /// The minimum number of hex digits that `revoke` accepts.
@@ -45,7 +44,7 @@ pub(crate) struct ApiKeyArgs {
     #[arg(long, value_name = "ID")]
     owner: Option<String>,
     /// Time until the key expires, such as 90d or 12h; without it, the key is valid until it is revoked
-    #[arg(long, value_name = "TIME", value_parser = parse::lifetime)]
+    #[arg(long, value_name = "TIME", value_parser = parse::flag_duration(parse::SECOND))]
     expires: Option<Duration>,
     /// Create the table of keys if it is missing
     #[arg(long)]
@@ -91,22 +90,20 @@ pub(crate) fn run(args: &ApiKeyArgs) -> Result<(), Failure> {
              MESH_API_KEYS__TABLE",
         ));
     }
-    let database = {
-        let _spinner = Spinner::start(OPENING_MESSAGE);
-        database::open(url, &config, &[])?.0
-    };
     block_on(async {
+        let database = connect(url, &config).await?;
         if args.create_table {
             let created = database.create_api_keys_table(name).await;
             created.map_err(|error| failed("cannot create the table of API keys", &error))?;
         }
-        let keys = database.api_keys(name).await.map_err(|error| Failure::from_faults(error.faults()))?;
+        let keys = database.api_keys(name).await;
+        let keys = keys.map_err(|error| Failure::of_setting("api_keys.table", error.faults()))?;
         match &args.action {
             None => create(&keys, args).await,
             Some(Action::List) => list(&keys).await,
             Some(Action::Revoke { id }) => revoke(&keys, id).await,
         }
-    })?
+    })
 }
 
 /// Returns all keys whose hashes are well-formed, and the number of the others.
@@ -127,8 +124,8 @@ async fn create(keys: &ApiKeys, args: &ApiKeyArgs) -> Result<(), Failure> {
     let hash = ApiKeyHash::from_key(key.as_bytes())
         .ok_or_else(|| Failure::usage_error("the new key is malformed"))?;
     // Tables store whole seconds.
-    let expires = args.expires.map(|age| SystemTime::now().checked_add(age).map_or(0, seconds));
-    let expires = expires.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let expires = args.expires.map(|age| UNIX_EPOCH + Duration::from_secs(now + age.as_secs()));
     let stored = StoredApiKey { hash, owner: args.owner.clone(), role: args.role.clone(), expires };
     keys.insert(&stored).await.map_err(|error| failed("the API key was not stored", &error))?;
     let id = hash.id();
@@ -149,17 +146,15 @@ async fn list(keys: &ApiKeys) -> Result<(), Failure> {
     let (stored, malformed) = stored_keys(keys).await?;
     let now = SystemTime::now();
     let record = |key: &StoredApiKey| {
-        let text = |text: &Option<String>| text.clone().map_or(Value::Null, Value::String);
-        let state = if key.has_expired(now) { "expired" } else { "valid" };
-        Map::from_iter([
-            ("id".to_owned(), key.hash.id().into()),
-            ("owner".to_owned(), text(&key.owner)),
-            ("role".to_owned(), text(&key.role)),
-            ("expires".to_owned(), key.expires.map_or_else(|| "never".to_owned(), date).into()),
-            ("state".to_owned(), state.into()),
-        ])
+        json!({
+            "id": key.hash.id(),
+            "owner": key.owner,
+            "role": key.role,
+            "expires": key.expires.map_or_else(|| "never".to_owned(), date),
+            "state": if key.has_expired(now) { "expired" } else { "valid" },
+        })
     };
-    let records: Vec<Map<String, Value>> = stored.iter().map(record).collect();
+    let records: Vec<Value> = stored.iter().map(record).collect();
     if malformed > 0 {
         print_stderr(format_args!(
             "rows whose hash is neither 64 hex digits nor 32 bytes, which match no key: {malformed}"
@@ -170,7 +165,7 @@ async fn list(keys: &ApiKeys) -> Result<(), Failure> {
         return Ok(());
     }
     let max_width = io::stdout().is_terminal().then_some(CELL_WIDTH);
-    print(table(&records.iter().collect::<Vec<_>>(), max_width))
+    print(table(&records.iter().filter_map(Value::as_object).collect::<Vec<_>>(), max_width))
 }
 
 async fn revoke(keys: &ApiKeys, id: &str) -> Result<(), Failure> {
@@ -218,12 +213,9 @@ fn check_id(id: &str) -> Result<(), Failure> {
     )))
 }
 
-fn seconds(time: SystemTime) -> u64 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
-}
-
 /// Formats a time as in RFC 3339.
 fn date(time: SystemTime) -> String {
-    let seconds = i64::try_from(seconds(time)).unwrap_or(i64::MAX);
-    Timestamp::from_second(seconds).map_or_else(|_| "never".to_owned(), |time| time.to_string())
+    let seconds = time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let time = i64::try_from(seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+    time.map_or_else(|| "never".to_owned(), |time| time.to_string())
 }

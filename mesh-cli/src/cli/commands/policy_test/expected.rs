@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use mesh_wire::WireError;
+use serde::Deserialize;
 
 /// The expectations of a case. Everything that is present has to hold; without a denial, the request has to succeed.
 #[derive(Debug, Default)]
@@ -13,35 +14,27 @@ pub(super) struct Expected {
     pub(super) rows: Option<u64>,
     /// The ids of the records, in any order.
     pub(super) ids: Option<BTreeSet<String>>,
-    /// The exact names for each right.
-    pub(super) rights: Vec<(Right, BTreeSet<String>)>,
+    /// The exact rights on an entity.
+    pub(super) fields: Option<BTreeSet<String>>,
+    pub(super) relations: Option<BTreeSet<String>>,
+    pub(super) creates: Option<BTreeSet<String>>,
+    pub(super) updates: Option<BTreeSet<String>>,
     pub(super) deletes: Option<bool>,
 }
 
-/// A right on the members of an entity, named after its key in a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Right {
-    Fields,
-    Relations,
-    Creates,
-    Updates,
-}
-
-impl Right {
-    pub(super) const ALL: [Self; 4] = [Self::Fields, Self::Relations, Self::Creates, Self::Updates];
-
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Self::Fields => "fields",
-            Self::Relations => "relations",
-            Self::Creates => "creates",
-            Self::Updates => "updates",
-        }
-    }
+/// The rights of a role on an entity: the names that it sees and writes, and whether it deletes records.
+#[derive(Debug)]
+pub(super) struct Rights {
+    pub(super) fields: BTreeSet<String>,
+    pub(super) relations: BTreeSet<String>,
+    pub(super) creates: BTreeSet<String>,
+    pub(super) updates: BTreeSet<String>,
+    pub(super) deletes: bool,
 }
 
 /// The refusal that a case expects. Everything that is present has to match.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub(super) struct Denial {
     pub(super) status: Option<u64>,
     /// The kind of the error, such as `ValidationError`.
@@ -59,7 +52,7 @@ pub(super) enum Observed {
     /// A write was carried out.
     Written,
     /// The role sees the entity, and has these rights on it.
-    Rights { names: Vec<(Right, BTreeSet<String>)>, deletes: bool },
+    Rights(Rights),
     /// The role does not see the entity.
     Hidden,
     /// The request was refused or failed.
@@ -103,19 +96,20 @@ impl Expected {
                     check(ids.as_ref() == Some(expected), format!("the ids {}", list(expected)), got);
                 }
             }
-            Observed::Rights { names, deletes } => {
-                for (right, expected) in &self.rights {
-                    let got = names.iter().find(|(other, _)| other == right).map(|(_, names)| names);
-                    let shown = |names| format!("{} {}", right.key(), list(names));
-                    check(got == Some(expected), shown(expected), got.map(shown).unwrap_or_default());
+            Observed::Rights(rights) => {
+                for (key, expected, names) in [
+                    ("fields", &self.fields, &rights.fields),
+                    ("relations", &self.relations, &rights.relations),
+                    ("creates", &self.creates, &rights.creates),
+                    ("updates", &self.updates, &rights.updates),
+                ] {
+                    let expected = expected.as_ref().unwrap_or(names);
+                    let shown = |names| format!("{key} {}", list(names));
+                    check(expected == names, shown(expected), shown(names));
                 }
-                if let Some(expected) = self.deletes {
-                    check(
-                        expected == *deletes,
-                        format!("deletes = {expected}"),
-                        format!("deletes = {deletes}"),
-                    );
-                }
+                let expected = self.deletes.unwrap_or(rights.deletes);
+                let shown = |deletes| format!("deletes = {deletes}");
+                check(expected == rights.deletes, shown(expected), shown(rights.deletes));
             }
         }
         mismatches
@@ -170,7 +164,7 @@ impl fmt::Display for Observed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read { rows, .. } => write!(f, "allowed, {}", counted(*rows)),
-            Self::Written | Self::Rights { .. } => f.write_str("allowed"),
+            Self::Written | Self::Rights(_) => f.write_str("allowed"),
             Self::Hidden => f.write_str("denied: the role does not see the entity"),
             Self::Refused(error) => {
                 let (status, kind) = (error.status.as_u16(), error.kind.as_str());

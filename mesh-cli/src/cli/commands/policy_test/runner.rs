@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use http::Method;
 use mesh_plan::{
-    Context, Error, Fields, Limits, Mesh, Mutation, Principal, Request, ResolveError, WriteError,
-    WriteRequest, Written,
+    Context, Error, Limits, Mesh, Mutation, Principal, Request, ResolveError, WriteError, Written,
 };
 use mesh_ql::{Format, Page, ParamValues};
 use mesh_schema::{Entity, Field, Member, Schema};
-use mesh_wire::{BasePath, Profiles, Route, WireError};
+use mesh_wire::WireError;
 use serde_json::Value as Json;
 
-use super::expected::{Mismatch, Observed, Right};
-use super::suite::{Case, Sources, Subject, Suite};
-use crate::cli::failure::{Failure, chain};
+use super::expected::{Mismatch, Observed, Rights};
+use super::suite::{Case, Sources, Subject, Suite, Write};
+use crate::cli::failure::{Failure, WithContext as _, chain};
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::database::{Database, block_on};
 use crate::cli::temp_folder::TempFolder;
@@ -34,24 +32,6 @@ pub(super) struct Runner {
     folder: TempFolder,
 }
 
-/// The reason why a case could not be run.
-enum RunError {
-    Refused(Error),
-    Failed(Failure),
-}
-
-impl From<Error> for RunError {
-    fn from(error: Error) -> Self {
-        Self::Refused(error)
-    }
-}
-
-impl From<Failure> for RunError {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
 impl Runner {
     pub(super) fn new(config: &Config, source: DataSource) -> Result<Self, Failure> {
         if source.schema.policies().is_none() {
@@ -67,9 +47,7 @@ impl Runner {
         if let Some(database) = &source.database {
             mesh = mesh.default_shared(Arc::clone(database) as _, None);
         }
-        let folder = TempFolder::create("mesh-policy-test").map_err(|error| {
-            Failure::usage_error(format_args!("cannot create a folder for a copy: {error}"))
-        })?;
+        let folder = TempFolder::create("mesh-policy-test").context("cannot create a folder for a copy")?;
         Ok(Self { mesh: mesh.build()?, unrestricted, schema, limits, database: source.database, folder })
     }
 
@@ -87,29 +65,25 @@ impl Runner {
         block_on(async {
             let mut results = Vec::with_capacity(suite.cases.len());
             for case in &suite.cases {
-                let observed = match self.observe(case).await {
-                    Ok(observed) => observed,
-                    Err(RunError::Refused(error)) => Observed::Refused(Box::new(to_wire_error(error))),
-                    Err(RunError::Failed(failure)) => return Err(failure),
-                };
-                results.push(case.expected.compare(&observed));
+                results.push(case.expected.compare(&self.observe(case).await?));
             }
-            Ok(results)
-        })?
+            Ok::<_, Failure>(results)
+        })
     }
 
-    async fn observe(&self, case: &Case) -> Result<Observed, RunError> {
+    async fn observe(&self, case: &Case) -> Result<Observed, Failure> {
         let principal = case.principal.as_ref();
         match &case.subject {
             Subject::Query { format, text, id, params } => {
-                self.read(principal, (*format, text), id.as_deref(), params).await.map_err(RunError::Refused)
+                let read = self.read(principal, (*format, text), id.as_deref(), params).await;
+                Ok(read.unwrap_or_else(refused))
             }
-            Subject::Write { method, path, fields } => {
-                self.write(principal, method, path, fields.as_ref()).await
-            }
+            Subject::Write(write) => self.write(principal, write).await,
             Subject::Entity(key) => {
                 let schema = self.mesh.schema_for(principal);
-                Ok(schema.find(key).map_or(Observed::Hidden, |id| rights(schema.entity(id))))
+                Ok(schema
+                    .find(key)
+                    .map_or(Observed::Hidden, |id| Observed::Rights(rights(schema.entity(id)))))
             }
         }
     }
@@ -152,43 +126,29 @@ impl Runner {
     }
 
     /// Runs a write that leaves no trace.
-    async fn write(
-        &self,
-        principal: Option<&Principal>,
-        method: &Method,
-        path: &str,
-        fields: Option<&Fields<'_>>,
-    ) -> Result<Observed, RunError> {
-        let profiles = Profiles { mutations: true, ..Profiles::default() };
-        let route = Route::parse(&BasePath::root(), &profiles, method, path);
-        let Some(target) = route.as_ref().ok().and_then(Route::write_target) else {
-            return Err(Failure::usage_error(format_args!("{method} {path} is no write")).into());
-        };
-        let mut request = WriteRequest::new(target).with_principal(principal);
-        if let Some(fields) = fields {
-            request = request.with_fields(fields);
-        }
+    async fn write(&self, principal: Option<&Principal>, write: &Write) -> Result<Observed, Failure> {
         let Some(database) = &self.database else {
-            return Err(Failure::usage_error("a write needs a database").into());
+            return Err(Failure::usage_error("a write needs a database"));
         };
-        let rehearsal = database.rehearsal(self.folder.path()).await;
-        let (resolver, mutator) = rehearsal.map_err(Failure::from)?;
+        let (resolver, mutator) = database.rehearsal(self.folder.path()).await?;
         let mesh = Mesh::builder(Arc::clone(&self.schema)).limits(self.limits);
-        let mesh = mesh.default_shared(resolver, Some(mutator)).build().map_err(Failure::from)?;
-        let mutation = mesh.plan_write(&request)?;
-        mesh.write(mutation, &Context::default()).await.into_result()?;
-        Ok(Observed::Written)
+        let mesh = mesh.default_shared(resolver, Some(mutator)).build()?;
+        let written = match write.plan(&mesh, principal).map_err(Failure::usage_error)? {
+            Ok(mutation) => mesh.write(mutation, &Context::default()).await.into_result().map(drop),
+            Err(error) => Err(error),
+        };
+        Ok(written.map_or_else(refused, |()| Observed::Written))
     }
 }
 
 /// Returns the error as a client gets it, but with the causes of failures of the database.
-fn to_wire_error(error: Error) -> WireError {
+fn refused(error: Error) -> Observed {
     let cause = chain(&error);
     let mut wire = WireError::from(error);
     if wire.status.is_server_error() {
         wire.message = cause.into();
     }
-    wire
+    Observed::Refused(Box::new(wire))
 }
 
 /// Returns the id of a record, its parts separated by commas; `None` if it was not selected.
@@ -203,16 +163,16 @@ fn record_id(entity: &Entity, record: &Json) -> Option<String> {
 }
 
 /// Returns the rights on an entity as a role sees it.
-fn rights(entity: &Entity) -> Observed {
-    let names = |right: Right| {
-        let has = |name: &&str| match (right, entity.member(name)) {
-            (Right::Fields, Some(Member::Field(_) | Member::Computed(_)))
-            | (Right::Relations, Some(Member::Relation(_))) => true,
-            (Right::Creates, Some(Member::Field(id))) => entity.field(id).writable.create,
-            (Right::Updates, Some(Member::Field(id))) => entity.field(id).writable.update,
-            _ => false,
-        };
-        (right, entity.names().filter(has).map(str::to_owned).collect())
+fn rights(entity: &Entity) -> Rights {
+    let names = |has: &dyn Fn(Member) -> bool| -> BTreeSet<String> {
+        let names = entity.names().filter(|name| entity.member(name).is_some_and(has));
+        names.map(str::to_owned).collect()
     };
-    Observed::Rights { names: Right::ALL.map(names).to_vec(), deletes: entity.deletable }
+    Rights {
+        fields: names(&|member| matches!(member, Member::Field(_) | Member::Computed(_))),
+        relations: names(&|member| matches!(member, Member::Relation(_))),
+        creates: names(&|member| matches!(member, Member::Field(id) if entity.field(id).writable.create)),
+        updates: names(&|member| matches!(member, Member::Field(id) if entity.field(id).writable.update)),
+        deletes: entity.deletable,
+    }
 }

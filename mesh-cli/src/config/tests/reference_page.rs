@@ -36,10 +36,14 @@ fn defaults() -> EffectiveSettings {
 
 /// Returns the rows of each table, with the head that identifies the table in the page.
 fn tables() -> [(&'static str, Vec<Row>); 5] {
+    let working_folder = format!("{}/", std::env::current_dir().unwrap().display());
     let setting = |prefix: &str, path: &str| {
         let setting = &defaults().0[path];
         let default = match &setting.value {
-            PrintedValue::Toml(value) | PrintedValue::Path(value, _) => format!("`{}`", with_unit(value)),
+            // Paths are absolute, but defaults are relative to the working directory.
+            PrintedValue::Toml(value) => {
+                format!("`{}`", with_unit(&value.to_string().replace(&working_folder, "")))
+            }
             PrintedValue::Unset | PrintedValue::Secret => String::new(),
         };
         let name = path.strip_prefix(prefix).unwrap();
@@ -156,7 +160,7 @@ fn page_is_current() {
 
 #[test]
 fn readme_names_settings_that_exist() {
-    let readme = include_str!("../../../README.md");
+    let readme = include_str!("../../../../README.md");
     let table = readme.split("| settings | what they decide |").nth(1).unwrap().split("\n\n").next().unwrap();
     let rows = table.lines().filter_map(|row| row.strip_prefix("| `")?.split(" | ").next());
     let named: Vec<&str> =
