@@ -14,8 +14,8 @@ use mesh_schema::{Field, Schema};
 use mesh_server::mesh_integrity::passwords::Accounts;
 use mesh_server::otlp::Spans;
 use mesh_server::{
-    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, ClientLimits, Events, Exports, Integrity, Rates,
-    Uploads,
+    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, Caller, ClientLimits, Events, Exports, Integrity,
+    Rates, Uploads,
 };
 use mesh_wire::Cors;
 
@@ -69,7 +69,7 @@ impl AppFactory {
             database.as_ref().filter(|_| writes).map(|database| database.open_writer()).transpose()?;
         let secret = secret(config)?;
         let admin = admin::admin(database.as_ref());
-        let state = state::open(config, database.as_ref(), admin.health()).await?;
+        let state = state::open(config, database.as_ref(), &admin.health).await?;
         let changes = Changes::new();
         if config.follows_changes()
             && let Some(database) = &database
@@ -80,9 +80,9 @@ impl AppFactory {
             Some(secret) => Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?),
             None => None,
         };
-        let audit = audit::start(config, database.as_ref(), admin.metrics()).await?;
+        let audit = audit::start(config, database.as_ref(), &admin.metrics).await?;
         let api_keys = api_keys(config, database.as_ref()).await?;
-        let bearer = bearer(config, admin.health()).await?;
+        let bearer = bearer(config, &admin.health).await?;
         let (cors, limits, otlp) = (&config.cors.origins, &config.limits, &config.otlp);
         Ok(Self {
             admin,
@@ -97,12 +97,13 @@ impl AppFactory {
             state,
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
             cors: if cors.is_empty() { None } else { Some(Cors::new(cors)?) },
-            exports: config
-                .export
-                .enabled
-                .then(|| Exports::new().timeout(config.export.timeout).at_once(config.exports_at_once())),
+            exports: config.export.enabled.then(|| {
+                let mut exports = Exports::at_once(config.exports_at_once());
+                exports.timeout = config.export.timeout;
+                exports
+            }),
             clients: config.client_limits(),
-            rates: Rates::new()
+            rates: Rates::default()
                 .per_address(limits.per_address)
                 .per_session(limits.per_session)
                 .invalid_credentials_per_minute(limits.login_per_minute.saturating_mul(60)),
@@ -152,88 +153,72 @@ impl AppFactory {
         if mesh.has_policies() {
             useless_caching(config).iter().for_each(|warning| tracing::warn!("{warning}"));
         }
-        let mut app = App::builder(Arc::clone(&mesh))
-            .caching(caching)
-            .base_path(config.base.clone())
-            .limits(config.transport_limits())
-            .rates(self.rates.clone())
-            .client_limits(self.clients.clone())
-            .trusted_proxies(config.trusted_proxies.clone())
-            .allowed_hosts(config.hosts())
-            .mutations(config.mutations.enabled)
-            .server_timing(true);
-        app = match config.admin.listen {
-            None => app.admin(self.admin.clone()),
-            Some(_) => app.metrics(self.admin.metrics().clone()),
-        };
-        if let Some(audit) = &self.audit {
-            app = app.audit(audit.clone());
+        let mut app = App::builder(Arc::clone(&mesh));
+        app.caching = caching;
+        app.base_path = config.base.clone();
+        app.limits = config.transport_limits();
+        app.rates = self.rates.clone();
+        app.client_limits = self.clients.clone();
+        app.trusted_proxies = config.trusted_proxies.clone();
+        app.allowed_hosts = config.hosts();
+        app.mutations = config.mutations.enabled;
+        app.server_timing = true;
+        match config.admin.listen {
+            None => app.admin = Some(self.admin.clone()),
+            Some(_) => app.metrics = Some(self.admin.metrics.clone()),
         }
-        if let Some(spans) = &self.spans {
-            app = app.spans(spans.clone());
-        }
-        app = self.with_changes(app);
-        app = self.identify(app);
-        app = self.with_queries(app, &mesh)?;
-        if let Some(uploads) = self.uploads.as_ref().filter(|_| takes_files) {
-            app = app.uploads(uploads.clone());
-        }
-        if let Some(cors) = &self.cors {
-            app = app.cors(cors.clone());
-        }
-        if let Some(exports) = &self.exports {
-            app = app.exports(exports.clone());
-        }
+        app.audit = self.audit.clone();
+        app.spans = self.spans.clone();
+        app.uploads = self.uploads.clone().filter(|_| takes_files);
+        app.cors = self.cors.clone();
+        app.exports = self.exports.clone();
         if config.docs.enabled {
-            app = app.docs(entity_settings::docs(config, mesh.schema())?);
+            app.docs = Some(entity_settings::docs(config, mesh.schema())?);
         }
+        self.set_changes(&mut app);
+        self.set_callers(&mut app);
+        self.set_queries(&mut app, &mesh)?;
         app.build().map_err(Failure::usage_error)
     }
 
-    /// Adds the channel of changes, and the event streams that report them.
-    fn with_changes(&self, mut app: AppBuilder) -> AppBuilder {
+    /// Sets the channel of changes, and the event streams that report them.
+    fn set_changes(&self, app: &mut AppBuilder) {
         let config = &self.config;
         if config.follows_changes() {
-            app = app.changes(self.changes.clone());
+            app.changes = self.changes.clone();
         }
         if config.events.enabled {
-            app = app.events(Events::new().heartbeat(config.events.heartbeat));
+            let mut events = Events::default();
+            events.heartbeat = config.events.heartbeat;
+            app.events = Some(events);
         }
-        app
     }
 
-    /// Adds the registered queries, and the tools for agents.
-    fn with_queries(&self, app: AppBuilder, mesh: &Mesh) -> Result<AppBuilder, Failure> {
+    /// Sets the registered queries, and the tools for agents.
+    fn set_queries(&self, app: &mut AppBuilder, mesh: &Mesh) -> Result<(), Failure> {
         let config = &self.config;
-        let (mut app, mut tools) = (app, tools(config));
+        let mut tools = tools(config);
         if config.persisted.enabled {
             let registry;
             (registry, tools) = persisted(config, tools, mesh, self.state.as_ref())?;
-            app = app.persisted(registry);
+            app.persisted = Some(registry);
         }
-        Ok(if config.mcp.enabled != McpTools::Off { app.mcp(tools) } else { app })
+        app.mcp = (config.mcp.enabled != McpTools::Off).then_some(tools);
+        Ok(())
     }
 
-    /// Adds the kinds of credentials that identify callers.
-    fn identify(&self, mut app: AppBuilder) -> AppBuilder {
+    /// Sets how callers identify themselves.
+    fn set_callers(&self, app: &mut AppBuilder) {
         let settings = &self.config.bearer;
-        if let Some(integrity) = &self.integrity {
-            app = app.integrity(integrity.clone());
-        }
-        if let Some(keys) = &self.api_keys {
-            app = app.api_keys(keys.clone());
-        }
-        if let Some(bearer) = &self.bearer {
-            app = app.bearer(bearer.clone());
-        }
-        if let Some(principal) = &self.local {
-            app = app.local_principal(principal.clone());
-        }
-        app = app.allow_unsigned_bearers(settings.unsigned);
+        let authenticator = &mut app.authenticator;
+        authenticator.integrity = self.integrity.clone();
+        authenticator.api_keys = self.api_keys.clone();
+        authenticator.bearer = self.bearer.clone();
+        authenticator.allows_unsigned_bearers = settings.unsigned;
         if !settings.anonymous.is_empty() {
-            app = app.anonymous_role(settings.anonymous.as_str());
+            authenticator.anonymous = Some(Caller::anonymous(settings.anonymous.as_str()));
         }
-        app
+        app.local_principal = self.local.clone();
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) async fn start(
     metrics: &Metrics,
 ) -> Result<Option<AuditLog>, Failure> {
     let settings = &config.audit;
-    let log = if let Some(path) = settings.file() {
+    let mut log = if let Some(path) = settings.file() {
         let file = AuditFile::open(Path::new(path));
         AuditLog::start(
             file.map_err(|error| Failure::usage_error(format!("cannot write the audit log: {error}")))?,
@@ -38,7 +38,7 @@ pub(crate) async fn start(
     } else {
         return Ok(None);
     };
-    let log = log.values(settings.values);
+    log.values = settings.values;
     let source = log.clone();
     metrics.add(move |out| source.write_metrics(out));
     Ok(Some(log))

@@ -45,13 +45,12 @@ pub(crate) fn docs(config: &Config, schema: &Schema) -> Result<Options, Failure>
 pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failure> {
     let settings = &config.caching;
     let mut faults = Vec::new();
-    let mut caching = Caching::new(settings.control.clone());
-    if let Some(header) = settings.tags.header() {
-        caching = caching.tags(header);
-    }
+    let mut caching = Caching::default();
+    caching.control = settings.control.clone();
+    caching.tags = settings.tags.header();
     for (key, control) in &settings.entities.0 {
         faults.extend(unknown_entity("caching.entities", key, schema));
-        caching = caching.entity(key, control.clone());
+        caching.entities.insert(key.clone(), control.clone());
     }
     if faults.is_empty() { Ok(caching) } else { Err(Failure::from_faults(faults)) }
 }

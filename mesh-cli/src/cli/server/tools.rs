@@ -6,6 +6,8 @@ use crate::config::{Config, McpTools};
 
 /// Returns the options of the tools for agents.
 pub(crate) fn tools(config: &Config) -> Mcp {
-    let rows = Mcp::DEFAULT_ROWS.min(config.limits.rows);
-    Mcp::new().rows(rows).writes(config.mcp.enabled == McpTools::Writes)
+    let mut tools = Mcp::default();
+    tools.rows = tools.rows.min(config.limits.rows);
+    tools.writes = config.mcp.enabled == McpTools::Writes;
+    tools
 }

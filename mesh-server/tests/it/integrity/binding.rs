@@ -54,8 +54,9 @@ async fn a_bound_signature_is_valid_for_the_replay_window() {
 
 #[tokio::test]
 async fn a_bound_signature_covers_the_format() {
-    let queries = Persisted::new(Registration::Signed);
-    let site = Site::from(signed_app(gate()).persisted(queries));
+    let mut app = signed_app(gate());
+    app.persisted = Some(Persisted::new(Registration::Signed));
+    let site = Site::from(app);
     let login = site.login().await;
     let ql = || Ask::get("/mesh/post/1", "{ post title }").header("X-Mesh-Format", "ql");
     let mut count = 0;

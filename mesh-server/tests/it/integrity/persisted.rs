@@ -1,7 +1,7 @@
 //! Registration of queries, and requests with their ids. `SPEC §8`
 
-use mesh_server::App;
 use mesh_server::mesh_plan::persisted::{Persisted, PersistedQuery, QueryId, Registration};
+use mesh_server::{App, AppBuilder};
 use serde_json::{Value, json};
 
 use super::site::*;
@@ -18,11 +18,16 @@ fn by_id(path: &str, id: &str) -> Ask {
 }
 
 fn open(persisted: Persisted) -> Site {
-    Site::from(App::builder(mesh()).persisted(persisted))
+    with(persisted, App::builder(mesh()))
 }
 
 fn signed(persisted: Persisted) -> Site {
-    Site::from(signed_app(gate()).persisted(persisted))
+    with(persisted, signed_app(gate()))
+}
+
+fn with(persisted: Persisted, mut app: AppBuilder) -> Site {
+    app.persisted = Some(persisted);
+    Site::from(app)
 }
 
 #[tokio::test]

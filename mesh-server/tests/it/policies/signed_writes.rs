@@ -116,11 +116,10 @@ impl Site {
         let sqlite = Database::open(&file).unwrap();
         let mesh = Mesh::builder(schema).default_mutator(sqlite.writer().unwrap()).default_resolver(sqlite);
         let keys = Keys::new(&Secret::new("a secret of the tests that is long enough").unwrap());
-        let app = App::builder(mesh.policy(policy).build().unwrap())
-            .mutations(true)
-            .integrity(Integrity::new(Gate::new(keys), Names))
-            .build()
-            .unwrap();
+        let mut app = App::builder(mesh.policy(policy).build().unwrap());
+        app.mutations = true;
+        app.authenticator.integrity = Some(Integrity::new(Gate::new(keys), Names));
+        let app = app.build().unwrap();
         let mesh = app.clone().into_service();
         let echo = async |State(app): State<App>, Path(name): Path<String>, request: AxumRequest| {
             app.answer(request, |call| echo(call, name)).await

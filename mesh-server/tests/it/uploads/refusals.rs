@@ -12,6 +12,7 @@ use mesh_server::mesh_plan::policy::Access;
 use mesh_server::mesh_schema::Entity;
 use mesh_server::mesh_uploads::ContentHash;
 use mesh_server::mesh_wire::base64;
+use mesh_server::{Pace, Uploads};
 
 use super::{AVATAR, BANNER, Fixture, Sent, file, part};
 
@@ -89,8 +90,12 @@ async fn a_read_only_field_accepts_no_file() {
 
 #[tokio::test]
 async fn a_stalled_body_is_refused() {
-    let fixture =
-        Fixture::with(Value::Null, |mesh| mesh, |uploads| uploads.pace(1000, Duration::from_millis(300)));
+    let pace = Pace { bytes_per_second: 1000, grace: Duration::from_millis(300) };
+    let with_pace = |mut uploads: Uploads| {
+        uploads.pace = Some(pace);
+        uploads
+    };
+    let fixture = Fixture::with(Value::Null, |mesh| mesh, with_pace);
     let begin = Frame::data(Bytes::from(part("file", "text/plain", "begun")));
     let body = stream::iter([Ok::<_, std::io::Error>(begin)]).chain(stream::pending());
     let request = Request::post("/mesh/user/7/avatar")

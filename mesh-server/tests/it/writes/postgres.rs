@@ -42,7 +42,9 @@ fn writes_leave_the_state_of_the_model() {
         let schema = schema_with(Some(&catalog));
         let writer = opened.writer();
         let mesh = Mesh::builder(schema).default_resolver(opened).default_mutator(writer);
-        App::builder(mesh.build().unwrap()).mutations(true).build().unwrap()
+        let mut app = App::builder(mesh.build().unwrap());
+        app.mutations = true;
+        app.build().unwrap()
     });
     let config = ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() };
     let cases = prop::collection::vec(write(), 1..40);
