@@ -194,13 +194,12 @@ impl Site {
             .default_mutator(writer)
             .build()
             .unwrap();
-        let app = App::builder(mesh)
-            .mutations(true)
-            .persisted(Persisted::new(Registration::Open))
-            .events(Events::new())
-            .docs(mesh_docs::Options::default())
-            .build()
-            .expect("an application");
+        let mut app = App::builder(mesh);
+        app.mutations = true;
+        app.persisted = Some(Persisted::new(Registration::Open));
+        app.events = Some(Events::default());
+        app.docs = Some(mesh_docs::Options::default());
+        let app = app.build().expect("an application");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         Self { app, runtime, folder, writes: 0 }
     }

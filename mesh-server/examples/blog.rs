@@ -150,11 +150,10 @@ fn blog(file: &std::path::Path) -> Result<App, Box<dyn Error>> {
         .build()?;
     // A deployment reads its secret from a file; `openssl rand -hex 32` creates one.
     let secret = Secret::new("only an example: anybody can read this one")?;
-    let app = App::builder(mesh)
-        .integrity(Integrity::new(Gate::new(Keys::new(&secret)), Accounts))
-        .events(Events::new())
-        .build()?;
-    Ok(app)
+    let mut app = App::builder(mesh);
+    app.authenticator.integrity = Some(Integrity::new(Gate::new(Keys::new(&secret)), Accounts));
+    app.events = Some(Events::default());
+    Ok(app.build()?)
 }
 
 /// The routes of the blog. Mesh answers the other paths, and the other methods of the same paths.

@@ -36,7 +36,9 @@ async fn around(ConnectInfo(peer): ConnectInfo<SocketAddr>, mut request: Request
 async fn main() -> Result<(), Box<dyn Error>> {
     // The base path is what clients see. A nested service is passed the rest of the path, so it must restore the prefix.
     let base = BasePath::parse("/api/mesh")?;
-    let mesh = planets()?.base_path(base.clone()).build()?.into_service().with_stripped_prefix(base);
+    let mut app = planets()?;
+    app.base_path = base.clone();
+    let mesh = app.build()?.into_service().with_stripped_prefix(base);
     let router = Router::new()
         .route("/health", get(async || "ok\n"))
         .nest_service("/api/mesh", mesh)

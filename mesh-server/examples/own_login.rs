@@ -59,7 +59,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let secret = Secret::new("only an example: anybody can read this one")?;
     let integrity = Integrity::new(Gate::new(Keys::new(&secret)), Rooms).login_per_minute(5);
     let mesh = Mesh::builder(schema).resolver("booking", bookings).build()?;
-    let app = App::builder(mesh).integrity(integrity).build()?;
+    let mut app = App::builder(mesh);
+    app.authenticator.integrity = Some(integrity);
+    let app = app.build()?;
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());
     let listener = TcpListener::bind(address).await?;

@@ -19,29 +19,19 @@ pub(crate) use self::sessions::SessionCheck;
 
 /// Settings of event streams, for [`AppBuilder::events`](crate::AppBuilder::events).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Events {
-    pub(crate) heartbeat: Duration,
+    /// The interval at which a stream sends a comment that keeps its connection alive.
+    pub heartbeat: Duration,
 }
 
 impl Events {
-    /// The interval of heartbeats unless another one is set.
+    /// The default interval of heartbeats.
     pub const DEFAULT_HEARTBEAT: Duration = Duration::from_secs(15);
-
-    /// Creates settings with the default heartbeat.
-    pub fn new() -> Self {
-        Self { heartbeat: Self::DEFAULT_HEARTBEAT }
-    }
-
-    /// Sets the interval at which a stream sends a comment that keeps its connection alive.
-    #[must_use]
-    pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
-        self.heartbeat = heartbeat;
-        self
-    }
 }
 
 impl Default for Events {
     fn default() -> Self {
-        Self::new()
+        Self { heartbeat: Self::DEFAULT_HEARTBEAT }
     }
 }

@@ -2,9 +2,15 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+#[cfg(any(feature = "otlp", feature = "purge"))]
+use std::time::Duration;
 
 use bytes::Bytes;
+#[cfg(any(feature = "otlp", feature = "purge"))]
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use http::{Request, Response, Uri};
+#[cfg(any(feature = "otlp", feature = "purge"))]
+use http_body_util::Full;
 use hyper::body::{Body, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -68,6 +74,28 @@ where
             };
             format!("{error}; {faults}").into()
         })
+    }
+}
+
+#[cfg(any(feature = "otlp", feature = "purge"))]
+impl HttpsClient<Full<Bytes>> {
+    /// Sends JSON by POST, with further headers.
+    ///
+    /// # Errors
+    /// There is no reply within the time limit, or its status is not a success.
+    pub(crate) async fn post_json(
+        &self,
+        uri: &Uri,
+        headers: HeaderMap,
+        body: String,
+        limit: Duration,
+    ) -> Result<(), BoxError> {
+        let mut request = Request::post(uri).body(Full::from(body))?;
+        *request.headers_mut() = headers;
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let reply = tokio::time::timeout(limit, self.send(request)).await;
+        let status = reply.map_err(|_| format!("no answer within {limit:?}"))??.status();
+        if status.is_success() { Ok(()) } else { Err(format!("the reply is {status}").into()) }
     }
 }
 

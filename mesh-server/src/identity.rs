@@ -6,6 +6,7 @@ pub(crate) mod bearer;
 pub(crate) mod caller;
 #[cfg(feature = "jwks")]
 pub(crate) mod jwks;
-pub(crate) mod refresh;
+#[cfg(feature = "jwks")]
+mod refresh;
 pub(crate) mod request_parts;
 pub(crate) mod signed;

@@ -16,7 +16,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 
 use crate::identity::caller::{Caller, Evidence, principal};
 use crate::identity::request_parts::RequestParts;
-use login_attempts::{Attempt, Attempts};
+use login_attempts::Attempts;
 
 /// The maximum number of cached tokens.
 const TOKENS: usize = 8_192;
@@ -76,25 +76,33 @@ impl Integrity {
         parts: RequestParts<'_>,
         credentials: &Credentials,
     ) -> Result<IssuedSession, WireError> {
-        self.begin_login(parts, credentials).await?.finish().await
+        self.login_of(parts, credentials, |_| {}).await
     }
 
-    /// Counts an attempt to log in, before its credentials are checked.
-    pub(crate) async fn begin_login<'a>(
-        &'a self,
-        parts: RequestParts<'a>,
-        credentials: &'a Credentials,
-    ) -> Result<Login<'a>, WireError> {
-        let attempt = self.attempts.begin(parts.address)?;
+    /// Logs in as [`Integrity::login`] does. `record_account` gets the account that the credentials refer to, before they are
+    /// checked.
+    pub(crate) async fn login_of(
+        &self,
+        parts: RequestParts<'_>,
+        credentials: &Credentials,
+        record_account: impl FnOnce(Option<&str>),
+    ) -> Result<IssuedSession, WireError> {
+        let mut attempt = self.attempts.begin(parts.address)?;
         let account = match in_time(&parts, self.authenticator.account(credentials)).await {
             Ok(account) => account,
             Err(error) => {
-                attempt.uncount();
+                attempt.uncount().await;
                 return Err(error.into());
             }
         };
-        let attempt = attempt.count_account(account.as_deref(), parts.head.request_id.as_str()).await?;
-        Ok(Login { integrity: self, parts, credentials, account, attempt })
+        attempt.count_account(account.as_deref(), parts.head.request_id.as_str()).await?;
+        record_account(account.as_deref());
+        let checked = in_time(&parts, self.authenticator.authenticate(credentials)).await;
+        // Only wrong credentials may be guesses.
+        if !matches!(checked, Err(LoginError::Wrong)) {
+            attempt.uncount().await;
+        }
+        self.begin_session(&parts, &checked?, None)
     }
 
     /// Begins a session that ends at `end` at the latest.
@@ -129,28 +137,6 @@ impl Integrity {
     pub fn attempts(mut self, store: Arc<dyn AttemptStore>) -> Self {
         self.attempts = Arc::new(Attempts::new(self.attempts.per_minute, Some(store)));
         self
-    }
-}
-
-/// A login whose attempt is counted.
-pub(crate) struct Login<'a> {
-    integrity: &'a Integrity,
-    parts: RequestParts<'a>,
-    credentials: &'a Credentials,
-    /// The account that the credentials refer to.
-    pub(crate) account: Option<String>,
-    attempt: Attempt<'a>,
-}
-
-impl Login<'_> {
-    /// Checks the credentials. Only attempts with wrong ones stay counted, because only they may be guesses.
-    pub(crate) async fn finish(self) -> Result<IssuedSession, WireError> {
-        let Self { integrity, parts, credentials, attempt, .. } = self;
-        let checked = in_time(&parts, integrity.authenticator.authenticate(credentials)).await;
-        if !matches!(checked, Err(LoginError::Wrong)) {
-            attempt.uncount().await;
-        }
-        integrity.begin_session(&parts, &checked?, None)
     }
 }
 

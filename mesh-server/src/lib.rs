@@ -107,7 +107,7 @@ pub use observability::health::{Check, Health, Report};
 pub use observability::metrics::{Exposition, Metrics};
 #[cfg(feature = "otlp")]
 pub use observability::otlp;
-pub use pipeline::body::{Body, BoxError};
+pub use pipeline::body::{Body, BoxError, Pace};
 pub use pipeline::query::{Queries, RequestQuery, Target};
 #[cfg(feature = "purge")]
 pub use purge::{Purge, PurgeUrl, PurgeUrlError};

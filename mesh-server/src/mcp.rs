@@ -12,9 +12,8 @@ mod stdio;
 
 use std::sync::Arc;
 
-use mesh_plan::backend::Cache;
+use mesh_plan::Mesh;
 use mesh_plan::persisted::PersistedQuery;
-use mesh_plan::{Mesh, Principal, Request};
 use mesh_wire::BasePath;
 use rmcp::model::Tool;
 
@@ -24,9 +23,6 @@ pub(crate) use query_tool::{ID, PreparedQuery};
 
 /// The path segment of the route below the base path. No entity may have this key.
 pub(crate) const SEGMENT: &str = "mcp";
-
-/// The number of policy classes whose visible queries are kept.
-const CLASSES: usize = 256;
 
 /// The headers of the protocol. Web pages that may send requests may send these headers.
 pub(crate) const HEADERS: [&str; 3] = ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version"];
@@ -41,17 +37,23 @@ pub(crate) const HEADERS: [&str; 3] = ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-V
 ///
 /// # fn app(mesh: Mesh) -> Result<App, mesh_server::BuildError> {
 /// let query = PersistedQuery::new(Format::Ql, "{ post title }");
-/// let tools = Mcp::new().rows(50).query("titles", "The titles of all posts", query);
-/// App::builder(mesh).mcp(tools).build()
+/// let mut tools = Mcp::default().query("titles", "The titles of all posts", query);
+/// tools.rows = 50;
+/// let mut app = App::builder(mesh);
+/// app.mcp = Some(tools);
+/// app.build()
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-#[must_use]
 pub struct Mcp {
-    pub(crate) rows: usize,
-    pub(crate) bytes: usize,
-    pub(crate) writes: bool,
-    pub(crate) sql: bool,
+    /// The maximum number of objects in a result. Larger results are refused, because a part could be mistaken for the whole.
+    pub rows: usize,
+    /// The maximum number of bytes of a result.
+    pub bytes: usize,
+    /// Whether to offer a tool for writes, if the application has write routes.
+    pub writes: bool,
+    /// Whether explanations contain the SQL, which reveals tables and columns.
+    pub sql: bool,
     queries: Vec<QueryTool>,
 }
 
@@ -69,35 +71,9 @@ impl Mcp {
     /// The default maximum number of bytes of a result.
     pub const DEFAULT_BYTES: usize = 65_536;
 
-    /// Creates the default options, with tools that only read.
-    pub fn new() -> Self {
-        let (rows, bytes) = (Self::DEFAULT_ROWS, Self::DEFAULT_BYTES);
-        Self { rows, bytes, writes: false, sql: false, queries: Vec::new() }
-    }
-
-    /// Sets the maximum number of objects in a result. Larger results are refused, because a part could be mistaken for
-    /// the whole.
-    pub fn rows(self, rows: usize) -> Self {
-        Self { rows, ..self }
-    }
-
-    /// Sets the maximum number of bytes of a result.
-    pub fn bytes(self, bytes: usize) -> Self {
-        Self { bytes, ..self }
-    }
-
-    /// Sets whether to offer a tool for writes, if the application has write routes.
-    pub fn writes(self, on: bool) -> Self {
-        Self { writes: on, ..self }
-    }
-
-    /// Sets whether explanations contain the SQL, which reveals tables and columns.
-    pub fn sql(self, on: bool) -> Self {
-        Self { sql: on, ..self }
-    }
-
     /// Adds a query as a tool whose arguments are the parameters of the query. If `name` is empty, it is derived from
     /// the query; if `description` is empty, it contains the text of the query.
+    #[must_use]
     pub fn query(
         mut self,
         name: impl Into<String>,
@@ -127,15 +103,16 @@ impl Mcp {
             }
             queries.push(prepared);
         }
-        let path = format!("{base}/{SEGMENT}");
+        let path = path(base);
         let options = Self { writes: self.writes && has_writes, queries: Vec::new(), ..self };
-        Ok(PreparedTools { options, path, queries, visible: Cache::new(CLASSES) })
+        Ok(PreparedTools { options, path, queries })
     }
 }
 
 impl Default for Mcp {
     fn default() -> Self {
-        Self::new()
+        let (rows, bytes) = (Self::DEFAULT_ROWS, Self::DEFAULT_BYTES);
+        Self { rows, bytes, writes: false, sql: false, queries: Vec::new() }
     }
 }
 
@@ -144,36 +121,13 @@ impl Default for Mcp {
 pub(crate) struct PreparedTools {
     pub(crate) options: Mcp,
     pub(crate) path: String,
-    queries: Vec<PreparedQuery>,
-    /// Whether each query is visible, by policy class.
-    visible: Cache<Box<str>, Arc<[bool]>>,
+    pub(crate) queries: Vec<PreparedQuery>,
 }
 
 impl PreparedTools {
     /// Returns whether this is the path of the route.
     pub(crate) fn is_at(&self, path: &str) -> bool {
         path.strip_suffix('/').unwrap_or(path) == self.path
-    }
-
-    /// Returns the queries that a principal could have registered. Other queries are hidden from it. `SPEC §8.4`
-    pub(crate) fn queries(&self, mesh: &Mesh, principal: Option<&Principal>) -> Vec<&PreparedQuery> {
-        let visible = self.visible(mesh, principal);
-        let queries = self.queries.iter().zip(visible.iter());
-        queries.filter_map(|(query, is_visible)| is_visible.then_some(query)).collect()
-    }
-
-    fn visible(&self, mesh: &Mesh, principal: Option<&Principal>) -> Arc<[bool]> {
-        let class = mesh.policy_class(principal);
-        if let Some(visible) = self.visible.get(&*class) {
-            return visible;
-        }
-        let is_visible = |PreparedQuery { query, .. }: &PreparedQuery| {
-            let request = Request::collection(query.format(), query.text()).with_principal(principal);
-            mesh.check(&request).is_ok()
-        };
-        let visible: Arc<[bool]> = self.queries.iter().map(is_visible).collect();
-        self.visible.insert(class, Arc::clone(&visible), 1);
-        visible
     }
 
     /// Returns the built-in tools. If only registered queries may run, tools that take other queries are left out.
@@ -185,6 +139,11 @@ impl PreparedTools {
             BuiltIn::Write => writes,
         })
     }
+}
+
+/// Returns the path of the route.
+pub(crate) fn path(base: &BasePath) -> String {
+    format!("{base}/{SEGMENT}")
 }
 
 /// Creates a tool. `properties` are the arguments, and `required` the names of the mandatory ones.

@@ -42,16 +42,8 @@ use context::{RequestContext, trace_context};
 use effects::{Completed, Effects};
 
 /// Answers a request. Every failure, including a panic, becomes an error reply. If the future is dropped, a request whose
-/// effects have begun continues in a task of its own.
-pub(crate) async fn handle<A>(app: A, head: Parts, peer: Option<Peer>, body: RequestBody) -> Response<Body>
-where
-    A: Borrow<App> + Send + Sync + 'static,
-{
-    handle_with(app, head, peer, body, None).await
-}
-
-/// Answers a request as [`handle`] does. If `handler` is given, the request is for a route of the application.
-pub(crate) async fn handle_with<A>(
+/// effects have begun continues in a task of its own. If `handler` is given, the request is for a route of the application.
+pub(crate) async fn handle<A>(
     app: A,
     head: Parts,
     peer: Option<Peer>,

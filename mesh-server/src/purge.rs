@@ -15,8 +15,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use http::header::{CONTENT_TYPE, HeaderMap};
-use http::{HeaderName, HeaderValue, Request};
+use http::HeaderMap;
 use http_body_util::Full;
 use mesh_plan::Changes;
 use mesh_plan::change::Listener;
@@ -44,11 +43,16 @@ const LONGEST_DELAY: Duration = Duration::from_secs(10);
 /// A purge is a POST to the URL of the cache. The tags of the stale replies are in a header and in the body, as
 /// `{"surrogate_keys": [...]}` or `{"tags": [...]}`. Any successful status confirms the purge.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Purge {
-    urls: Vec<PurgeUrl>,
-    headers: HeaderMap,
-    tags: TagHeader,
-    interval: Duration,
+    /// The URLs of the caches.
+    pub urls: Vec<PurgeUrl>,
+    /// The headers of each purge, such as a credential.
+    pub headers: HeaderMap,
+    /// The header of the tags, which also determines their name in the body.
+    pub tags: TagHeader,
+    /// The minimum time between two purges of a cache. Changes in between are sent together.
+    pub interval: Duration,
 }
 
 impl Purge {
@@ -56,34 +60,8 @@ impl Purge {
     pub const INTERVAL: Duration = Duration::from_millis(100);
 
     /// Creates purges of the caches at these URLs.
-    pub fn new(urls: impl IntoIterator<Item = PurgeUrl>) -> Self {
-        Self {
-            urls: urls.into_iter().collect(),
-            headers: HeaderMap::new(),
-            tags: TagHeader::SurrogateKey,
-            interval: Self::INTERVAL,
-        }
-    }
-
-    /// Adds a header to each purge, such as a credential.
-    #[must_use]
-    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.append(name, value);
-        self
-    }
-
-    /// Sets the header of the tags, which also determines their name in the body.
-    #[must_use]
-    pub fn tag_header(mut self, tags: TagHeader) -> Self {
-        self.tags = tags;
-        self
-    }
-
-    /// Sets the minimum time between two purges of a cache. Changes in between are sent together.
-    #[must_use]
-    pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = interval;
-        self
+    pub fn new(urls: Vec<PurgeUrl>) -> Self {
+        Self { urls, headers: HeaderMap::new(), tags: TagHeader::SurrogateKey, interval: Self::INTERVAL }
     }
 
     /// Starts a task for each cache, which first purges everything. The tasks end with the runtime.
@@ -105,24 +83,19 @@ impl Purge {
             tokio::spawn(task.run(changes.listen()));
         }
         metrics.add(move |out| {
-            let counted = |count: fn(&Counters) -> f64| {
-                counters.iter().map(move |(url, counters)| (url.as_str(), count(counters)))
+            let labels: Vec<_> = counters.iter().map(|(url, _)| [("cache", url.as_str())]).collect();
+            let samples = |value: fn(&Counters) -> f64| -> Vec<_> {
+                let values = counters.iter().map(|(_, counters)| value(counters));
+                labels.iter().map(|labels| &labels[..]).zip(values).collect()
             };
-            let mut write = |name: &str, help: &str, is_gauge: bool, count: fn(&Counters) -> f64| {
-                let labels: Vec<_> = counted(count).map(|(url, value)| ([("cache", url)], value)).collect();
-                let samples: Vec<_> = labels.iter().map(|(labels, value)| (&labels[..], *value)).collect();
-                if is_gauge { out.gauge(name, help, &samples) } else { out.counter(name, help, &samples) }
-            };
-            write("mesh_purges_total", "Purges that a cache has confirmed.", false, |it| {
-                it.sent.load(Ordering::Relaxed) as f64
-            });
-            write("mesh_purge_failures_total", "Purges that failed and are repeated.", false, |it| {
-                it.failed.load(Ordering::Relaxed) as f64
-            });
+            let sent = samples(|counters| counters.sent.load(Ordering::Relaxed) as f64);
+            out.counter("mesh_purges_total", "Purges that a cache has confirmed.", &sent);
+            let failed = samples(|counters| counters.failed.load(Ordering::Relaxed) as f64);
+            out.counter("mesh_purge_failures_total", "Purges that failed and are repeated.", &failed);
             let help = "Age of the oldest change that a cache was not notified of; 0 if there is none.";
-            write("mesh_purge_lag_seconds", help, true, |it| {
-                it.since.lock().map_or(0.0, |since| since.elapsed().as_secs_f64())
-            });
+            let lag =
+                samples(|counters| counters.since.lock().map_or(0.0, |since| since.elapsed().as_secs_f64()));
+            out.gauge("mesh_purge_lag_seconds", help, &lag);
         });
     }
 }
@@ -163,8 +136,7 @@ impl Task {
                 pending.add(change);
             }
             self.counters.since.lock().get_or_insert_with(Instant::now);
-            let sent = tokio::time::timeout(TIMEOUT, self.send(&client, &self.tags_of(&pending))).await;
-            match sent.unwrap_or_else(|_| Err(format!("no answer within {TIMEOUT:?}").into())) {
+            match self.send(&client, &self.tags_of(&pending)).await {
                 Ok(()) => {
                     self.counters.sent.fetch_add(1, Ordering::Relaxed);
                     *self.counters.since.lock() = None;
@@ -200,12 +172,10 @@ impl Task {
 
     async fn send(&self, client: &HttpsClient<Full<Bytes>>, tags: &[String]) -> Result<(), BoxError> {
         let body = json!({self.tags.member(): tags}).to_string();
-        let mut request = Request::post(self.url.uri().clone()).body(Full::new(Bytes::from(body)))?;
-        *request.headers_mut() = self.headers.clone();
-        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        request.headers_mut().insert(self.tags.name(), self.tags.value(tags));
-        let status = client.send(request).await?.status();
-        tracing::debug!(%status, tags = tags.len(), "purged {}", self.url);
-        if status.is_success() { Ok(()) } else { Err(format!("the reply is {status}").into()) }
+        let mut headers = self.headers.clone();
+        headers.insert(self.tags.name(), self.tags.value(tags));
+        client.post_json(self.url.uri(), headers, body, TIMEOUT).await?;
+        tracing::debug!(tags = tags.len(), "purged {}", self.url);
+        Ok(())
     }
 }

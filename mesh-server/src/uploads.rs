@@ -6,14 +6,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use mesh_integrity::Session;
 use mesh_plan::{BoxFuture, Context, Fields};
 use mesh_schema::{Field, Schema};
-use mesh_uploads::{
-    BlobStore, DEFAULT_MAX_BYTES, StorageKey, StoredFile, UploadError, UploadLimits, UploadPolicy,
-};
+use mesh_uploads::{BlobStore, StorageKey, StoredFile, UploadError, UploadLimits, UploadPolicy};
 use mesh_wire::WireError;
 
 use crate::pipeline::body::Pace;
@@ -22,58 +19,28 @@ use crate::pipeline::body::Pace;
 /// accept files, and stored files are served.
 #[derive(Clone)]
 pub struct Uploads {
-    pub(crate) store: Arc<dyn BlobStore>,
-    pub(crate) path: Cow<'static, str>,
-    pub(crate) bounds: UploadLimits,
+    /// The path segment of stored files under the base path, `files` by default.
+    pub path: Cow<'static, str>,
+    /// What is accepted for fields that declare no size or no content types: files of at most 25 MiB and any type by default.
+    pub policy: UploadPolicy,
     /// The minimum rate of bodies; `None` for the rate of other request bodies.
-    pub(crate) pace: Option<Pace>,
-    policy: UploadPolicy,
-    /// The largest size that a field of the schema accepts.
-    max_field_bytes: u64,
+    pub pace: Option<Pace>,
+    pub(crate) store: Arc<dyn BlobStore>,
+    pub(crate) bounds: UploadLimits,
     handlers: HashMap<(String, String), Arc<dyn UploadHandler>>,
 }
 
 impl Uploads {
-    /// Creates settings with the defaults: files of at most 25 MiB, served at `{base}/files`.
+    /// Creates settings with the defaults.
     pub fn new(store: impl BlobStore) -> Self {
         Self {
-            store: Arc::new(store),
             path: Cow::Borrowed("files"),
-            bounds: UploadLimits::default(),
-            pace: None,
             policy: UploadPolicy::default(),
-            max_field_bytes: DEFAULT_MAX_BYTES,
+            pace: None,
+            store: Arc::new(store),
+            bounds: UploadLimits::default(),
             handlers: HashMap::new(),
         }
-    }
-
-    /// Sets the path segment of stored files under the base path.
-    #[must_use]
-    pub fn path(mut self, path: impl Into<Cow<'static, str>>) -> Self {
-        self.path = path.into();
-        self
-    }
-
-    /// Sets the maximum size in bytes for fields that declare none.
-    #[must_use]
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.policy.max_bytes = bytes;
-        self
-    }
-
-    /// Sets the accepted content types for fields that declare none; an empty list accepts all.
-    #[must_use]
-    pub fn content_types(mut self, types: Vec<String>) -> Self {
-        self.policy.content_types = types;
-        self
-    }
-
-    /// Sets the minimum rate of bodies: a client may keep the server waiting for `grace` in total. Every
-    /// `bytes_per_second` bytes that it sends extend this time by one second.
-    #[must_use]
-    pub fn pace(mut self, bytes_per_second: u32, grace: Duration) -> Self {
-        self.pace = Some(Pace { bytes_per_second: bytes_per_second.max(1), grace });
-        self
     }
 
     /// Sets the handler that records the files of one field, instead of writing the field's column.
@@ -83,16 +50,17 @@ impl Uploads {
         self
     }
 
-    /// Finds the largest size that a field of a schema accepts.
-    pub(crate) fn measure(&mut self, schema: &Schema) {
+    /// Returns the largest size that a field of a schema accepts; `None` if no field accepts files.
+    pub(crate) fn max_bytes(&self, schema: &Schema) -> Option<u64> {
         let fields = schema.entities().flat_map(|(_, entity)| &entity.fields);
-        self.max_field_bytes = fields.filter_map(|field| self.max_bytes_of(field)).max().unwrap_or_default();
+        fields.filter_map(|field| self.max_bytes_of(field)).max()
     }
 
     /// Refuses a body whose announced length is above the limit of every field of the schema. This check precedes
     /// authentication, so neither entity nor field may be looked up. `SPEC §2.1`, `SPEC §9.6`
-    pub(crate) fn check_announced(&self, announced: Option<u64>) -> Result<(), UploadError> {
-        let policy = UploadPolicy { max_bytes: self.max_field_bytes, content_types: Vec::new() };
+    pub(crate) fn check_announced(&self, schema: &Schema, announced: Option<u64>) -> Result<(), UploadError> {
+        let max_bytes = self.max_bytes(schema).unwrap_or_default();
+        let policy = UploadPolicy { max_bytes, content_types: Vec::new() };
         policy.check_length(announced, &self.bounds)
     }
 

@@ -35,15 +35,6 @@ impl<'a> Fields<'a> {
             .map_err(|error| FieldsError(format!("The body is not a valid JSON object: {error}")))
     }
 
-    /// Parses a JSON array of objects, each as [`Self::parse`] does. An error does not show which object is at fault.
-    ///
-    /// # Errors
-    /// The text is not UTF-8 or not a JSON array of objects, or one of them has a duplicate member.
-    pub fn parse_list(text: &'a [u8]) -> Result<Vec<Self>, FieldsError> {
-        let list = serde_json::from_str(utf8(text)?);
-        list.map_err(|error| FieldsError(format!("The body is not a JSON array of objects: {error}")))
-    }
-
     /// Splits a JSON array into the texts of its elements.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! The builder of an application.
+//! The options of an application.
 
 #[cfg(feature = "tower")]
 use std::convert::Infallible;
@@ -21,13 +21,10 @@ use super::limits::TransportLimits;
 use super::shared::Shared;
 use crate::clients::ClientLimits;
 use crate::events::{Events, Hub};
-use crate::identity::api_keys::ApiKeys;
 use crate::identity::authenticator::RequestAuthenticator;
-use crate::identity::bearer::Bearer;
 use crate::identity::caller::{Caller, Evidence};
-use crate::integrity::Integrity;
 #[cfg(feature = "mcp")]
-use crate::mcp::Mcp;
+use crate::mcp::{self, Mcp, PreparedTools};
 use crate::observability::admin::Admin;
 use crate::observability::audit::AuditLog;
 use crate::observability::metrics::Metrics;
@@ -40,22 +37,88 @@ use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
 use crate::uploads::Uploads;
 
-/// A builder for an [`App`].
+/// The options of an [`App`]. Set those that differ from their defaults, and call [`AppBuilder::build`].
+///
+/// ```
+/// use mesh_plan::Mesh;
+/// use mesh_server::mesh_integrity::bearer::{BearerVerifier, KeySet};
+/// use mesh_server::{App, Bearer};
+///
+/// # fn app(mesh: Mesh, jwks: &[u8]) -> Result<App, Box<dyn std::error::Error>> {
+/// let verifier = BearerVerifier::new()
+///     .issuer("https://login.example.com/")
+///     .audience(["https://api.example.com"])
+///     .role("realm_access.roles")
+///     .claims(["teamIds"]);
+/// let bearer = Bearer::new(verifier, KeySet::from_jwks(jwks)?);
+/// let mut app = App::builder(mesh);
+/// app.authenticator.bearer = Some(bearer.clone());
+/// let app = app.build()?;
+/// // When the issuer has new keys: bearer.set_keys(keys);
+/// # Ok(app)
+/// # }
+/// ```
 #[derive(Debug)]
 #[must_use = "an application is made by `build`"]
 pub struct AppBuilder {
-    /// The parts that do not depend on other parts. `build` adds the rest.
-    shared: Shared,
-    events: Option<Events>,
-    docs: Option<Options>,
-    caching: Caching,
-    local: Option<Caller>,
+    mesh: Arc<Mesh>,
+    /// The base path, `/mesh` by default.
+    pub base_path: BasePath,
+    /// The limits of the transport.
+    pub limits: TransportLimits,
+    /// The rate limits. `SPEC §12.6`
+    pub rates: Rates,
+    /// The limits on the resources that clients may hold at a time. `SPEC §12.6`
+    pub client_limits: ClientLimits,
+    /// The proxies whose `X-Forwarded-For` is trusted. `SPEC §12.1`
+    pub trusted_proxies: Proxies,
+    /// The server names that requests may have in `Host`; by default, any name is accepted. `SPEC §2.13`
+    pub allowed_hosts: AllowedHosts,
+    /// How callers identify themselves. By default nobody has to. `SPEC §7`, `SPEC §17`
+    pub authenticator: RequestAuthenticator,
+    /// The principal of all requests, for an application that serves one client of this process and no network. It has no
+    /// effect if callers have to identify themselves.
+    pub local_principal: Option<Principal>,
+    /// The metrics that count the requests; those of `admin` if there are none.
+    pub metrics: Option<Metrics>,
+    /// Serves `/healthz`, `/readyz` and `/metrics` beside the base path, without authentication. [`Admin::serve`] serves them
+    /// on an address of their own instead.
+    pub admin: Option<Admin>,
+    /// The audit log.
+    pub audit: Option<AuditLog>,
+    /// Whether replies to reads have the header `Server-Timing`.
+    pub server_timing: bool,
+    /// Sends a span for each request to a collector.
+    #[cfg(feature = "otlp")]
+    pub spans: Option<Spans>,
+    /// The registered queries, which must have been checked against the same [`Mesh`]. `SPEC §8`
+    pub persisted: Option<Persisted>,
+    /// Whether there are write routes, for the fields that the schema declares writable. `SPEC §11`
+    pub mutations: bool,
+    /// Accepts files for the fields that the schema declares under `uploads`. `SPEC §9`
+    pub uploads: Option<Uploads>,
+    /// The channel on which changes are announced, for writers outside of this application.
+    pub changes: Changes,
+    /// Serves event streams of these changes. `SPEC §10`
+    pub events: Option<Events>,
+    /// Serves exports of collections as NDJSON and CSV. `SPEC §16`
+    pub exports: Option<Exports>,
+    /// The origins of pages that may send requests. `SPEC §12.5`
+    pub cors: Option<Cors>,
+    /// How long caches may keep replies to reads by GET. Replies that depend on the caller, because callers identify
+    /// themselves or because of policies, are always private. `SPEC §12.3`
+    pub caching: Caching,
+    /// Serves the playground and the introspection, beside the base path. `SPEC §13`
+    pub docs: Option<Options>,
+    /// Serves tools for agents at `mcp` under the base path, with the Model Context Protocol.
     #[cfg(feature = "mcp")]
-    mcp: Option<Mcp>,
+    pub mcp: Option<Mcp>,
+    #[cfg(feature = "tower")]
+    fallback: Option<Fallback>,
 }
 
 impl App {
-    /// Returns a builder for an application at the base path `/mesh` with the protocol's limits.
+    /// Returns the options of an application at the base path `/mesh` with the protocol's limits.
     ///
     /// ```
     /// use mesh_plan::{Mesh, memory::Tables};
@@ -67,245 +130,51 @@ impl App {
     ///     .entity("post", |post| post.field("id", FieldType::Integer))
     ///     .build()?;
     /// let mesh = Mesh::builder(schema).default_resolver(Tables::new()).build()?;
-    /// let app = App::builder(mesh).server_timing(true).build()?;
+    /// let mut app = App::builder(mesh);
+    /// app.server_timing = true;
+    /// let app = app.build()?;
     /// # Ok(())
     /// # }
     /// ```
     pub fn builder(mesh: impl Into<Arc<Mesh>>) -> AppBuilder {
-        let mesh = mesh.into();
-        let limits = TransportLimits::default();
-        let shared = Shared {
-            queries: Queries::new(Arc::clone(&mesh)),
-            mesh,
-            base: BasePath::default(),
-            limits,
-            profiles: Profiles::default(),
+        AppBuilder {
+            mesh: mesh.into(),
+            base_path: BasePath::default(),
+            limits: TransportLimits::default(),
             rates: Rates::default(),
-            clients: ClientLimits::default(),
-            proxies: Proxies::default(),
-            hosts: AllowedHosts::default(),
+            client_limits: ClientLimits::default(),
+            trusted_proxies: Proxies::default(),
+            allowed_hosts: AllowedHosts::default(),
             authenticator: RequestAuthenticator::default(),
-            uploads: None,
-            #[cfg(feature = "tower")]
-            fallback: None,
-            changes: Changes::new(),
-            hub: None,
-            exports: None,
-            docs: None,
-            #[cfg(feature = "mcp")]
-            mcp: None,
-            cors: None,
-            caching: Caching::default().values(true, &BasePath::default()),
+            local_principal: None,
             metrics: None,
+            admin: None,
             audit: None,
             server_timing: false,
             #[cfg(feature = "otlp")]
             spans: None,
-            admin: None,
-            ids: Ids::new(),
-        };
-        AppBuilder {
-            shared,
+            persisted: None,
+            mutations: false,
+            uploads: None,
+            changes: Changes::new(),
             events: None,
-            docs: None,
+            exports: None,
+            cors: None,
             caching: Caching::default(),
-            local: None,
+            docs: None,
             #[cfg(feature = "mcp")]
             mcp: None,
+            #[cfg(feature = "tower")]
+            fallback: None,
         }
     }
 }
 
 impl AppBuilder {
-    /// Sets the base path.
-    pub fn base_path(mut self, base: BasePath) -> Self {
-        self.shared.base = base;
-        self
-    }
-
-    /// Sets the limits of the transport.
-    pub fn limits(mut self, limits: TransportLimits) -> Self {
-        self.shared.limits = limits;
-        self
-    }
-
-    /// Sets the rate limits. `SPEC §12.6`
-    pub fn rates(mut self, rates: Rates) -> Self {
-        self.shared.rates = rates;
-        self
-    }
-
-    /// Sets the limits on the resources that clients may hold at a time. `SPEC §12.6`
-    pub fn client_limits(mut self, limits: ClientLimits) -> Self {
-        self.shared.clients = limits;
-        self
-    }
-
-    /// Sets the proxies whose `X-Forwarded-For` is trusted. `SPEC §12.1`
-    pub fn trusted_proxies(mut self, proxies: Proxies) -> Self {
-        self.shared.proxies = proxies;
-        self
-    }
-
-    /// Sets the server names that requests may have in `Host`; by default, any name is accepted. `SPEC §2.13`
-    pub fn allowed_hosts(mut self, hosts: AllowedHosts) -> Self {
-        self.shared.hosts = hosts;
-        self
-    }
-
-    /// Sets the metrics that count the requests.
-    pub fn metrics(mut self, metrics: Metrics) -> Self {
-        self.shared.metrics = Some(metrics);
-        self
-    }
-
-    /// Sets the audit log.
-    pub fn audit(mut self, audit: AuditLog) -> Self {
-        self.shared.audit = Some(audit);
-        self
-    }
-
-    /// Sets whether replies to reads have the header `Server-Timing`.
-    pub fn server_timing(mut self, on: bool) -> Self {
-        self.shared.server_timing = on;
-        self
-    }
-
-    /// Sends a span for each request to a collector.
-    #[cfg(feature = "otlp")]
-    pub fn spans(mut self, spans: Spans) -> Self {
-        self.shared.spans = Some(spans);
-        self
-    }
-
-    /// Serves `/healthz`, `/readyz` and `/metrics` beside the base path, without authentication.
-    /// [`Admin::serve`] serves them on an address of their own instead.
-    pub fn admin(mut self, admin: Admin) -> Self {
-        self.shared.metrics = Some(admin.metrics().clone());
-        self.shared.admin = Some(admin);
-        self
-    }
-
-    /// Requires sessions: every request except login and logout must be signed, unless [`AppBuilder::bearer`] allows
-    /// otherwise. `SPEC §7`
-    pub fn integrity(mut self, integrity: Integrity) -> Self {
-        self.shared.authenticator.integrity = Some(integrity);
-        self
-    }
-
-    /// Requires bearers: every request needs a JWT of an issuer in `Authorization: Bearer`. With [`AppBuilder::integrity`],
-    /// signed requests of a session are accepted too, and bearers can be exchanged for sessions. `SPEC §17`
-    ///
-    /// ```
-    /// use mesh_plan::Mesh;
-    /// use mesh_server::mesh_integrity::bearer::{BearerVerifier, KeySet};
-    /// use mesh_server::{App, Bearer};
-    ///
-    /// # fn app(mesh: Mesh, jwks: &[u8]) -> Result<App, Box<dyn std::error::Error>> {
-    /// let verifier = BearerVerifier::new()
-    ///     .issuer("https://login.example.com/")
-    ///     .audience(["https://api.example.com"])
-    ///     .role("realm_access.roles")
-    ///     .claims(["teamIds"]);
-    /// let bearer = Bearer::new(verifier, KeySet::from_jwks(jwks)?);
-    /// let app = App::builder(mesh).bearer(bearer.clone()).build()?;
-    /// // When the issuer has new keys: bearer.set_keys(keys);
-    /// # Ok(app)
-    /// # }
-    /// ```
-    pub fn bearer(mut self, bearer: Bearer) -> Self {
-        self.shared.authenticator.bearer = Some(bearer);
-        self
-    }
-
-    /// Accepts API keys in `Authorization: Bearer`. `SPEC §17.3`
-    pub fn api_keys(mut self, keys: ApiKeys) -> Self {
-        self.shared.authenticator.api_keys = Some(keys);
-        self
-    }
-
-    /// Sets whether callers with a bearer may read without a signature even if [`AppBuilder::integrity`] is set; by default
-    /// they may. All other requests need the signature of a session. `SPEC §17.5`
-    pub fn allow_unsigned_bearers(mut self, on: bool) -> Self {
-        self.shared.authenticator.allows_unsigned_bearers = on;
-        self
-    }
-
-    /// Sets the role of requests without any credentials, if [`AppBuilder::integrity`], [`AppBuilder::bearer`] or
-    /// [`AppBuilder::api_keys`] is set. Without such a role, these requests are refused.
-    /// `SPEC §17.6`
-    pub fn anonymous_role(mut self, role: impl Into<String>) -> Self {
-        self.shared.authenticator.anonymous = Some(Caller::anonymous(role));
-        self
-    }
-
-    /// Sets the principal of all requests, for an application that serves one client of this process and no network. It has
-    /// no effect if callers have to identify themselves.
-    pub fn local_principal(mut self, principal: Principal) -> Self {
-        self.local = Some(Caller::new(Evidence::Local, principal));
-        self
-    }
-
-    /// Serves tools for agents at `mcp` under the base path, with the Model Context Protocol.
-    #[cfg(feature = "mcp")]
-    pub fn mcp(mut self, tools: Mcp) -> Self {
-        self.mcp = Some(tools);
-        self
-    }
-
-    /// Serves registered queries, which must have been checked against the same [`Mesh`]. `SPEC §8`
-    pub fn persisted(mut self, persisted: Persisted) -> Self {
-        self.shared.queries = self.shared.queries.persisted(persisted);
-        self
-    }
-
-    /// Sets whether there are write routes, for the fields that the schema declares writable. `SPEC §11`
-    pub fn mutations(mut self, on: bool) -> Self {
-        self.shared.profiles.mutations = on;
-        self
-    }
-
-    /// Sets the channel on which changes are announced, for writers outside of this application.
-    pub fn changes(mut self, changes: Changes) -> Self {
-        self.shared.changes = changes;
-        self
-    }
-
-    /// Sets the origins of pages that may send requests. `SPEC §12.5`
-    pub fn cors(mut self, cors: Cors) -> Self {
-        self.shared.cors = Some(cors);
-        self
-    }
-
-    /// Sets how long caches may keep replies to reads by GET. Replies that depend on the caller, because of integrity or
-    /// policies, are always private. `SPEC §12.3`
-    pub fn caching(mut self, caching: Caching) -> Self {
-        self.caching = caching;
-        self
-    }
-
-    /// Serves event streams of the changes that [`AppBuilder::changes`] announces. `SPEC §10`
-    pub fn events(mut self, events: Events) -> Self {
-        self.events = Some(events);
-        self
-    }
-
-    /// Serves exports of collections as NDJSON and CSV. `SPEC §16`
-    pub fn exports(mut self, exports: Exports) -> Self {
-        self.shared.exports = Some(exports);
-        self
-    }
-
-    /// Serves the playground and the introspection, beside the base path. `SPEC §13`
-    pub fn docs(mut self, options: Options) -> Self {
-        self.docs = Some(options);
-        self
-    }
-
     /// Sets the service that answers requests to paths outside of the base path and of the docs surface, for example an
     /// axum `Router`. Limits of Mesh for all requests apply to it, authentication does not.
     #[cfg(feature = "tower")]
-    pub fn fallback<S, B>(mut self, service: S) -> Self
+    pub fn set_fallback<S, B>(&mut self, service: S)
     where
         S: tower_service::Service<http::Request<Body>, Response = http::Response<B>, Error = Infallible>,
         S: Clone + Send + Sync + 'static,
@@ -313,101 +182,126 @@ impl AppBuilder {
         B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        self.shared.fallback = Some(Fallback::new(service));
-        self
-    }
-
-    /// Accepts files for the fields that the schema declares under `uploads`. `SPEC §9`
-    pub fn uploads(mut self, uploads: Uploads) -> Self {
-        self.shared.uploads = Some(uploads);
-        self
+        self.fallback = Some(Fallback::new(service));
     }
 
     /// Builds the application.
     ///
     /// # Errors
     /// [`BuildError`] if options do not fit the schema or each other.
-    pub fn build(self) -> Result<App, BuildError> {
+    pub fn build(mut self) -> Result<App, BuildError> {
+        let schema = self.mesh.schema();
+        if let Some(key) = self.caching.entities.keys().find(|key| schema.find(key).is_none()) {
+            return Err(BuildError::UnknownCachedEntity(key.clone()));
+        }
+        self.prepare_authenticator();
+        let profiles = self.profiles()?;
+        let docs = self.prepared_docs()?;
         #[cfg(feature = "mcp")]
-        let prepared = self.prepared_tools()?;
-        let Self { mut shared, events, docs, caching, local, .. } = self;
-        #[cfg(feature = "mcp")]
-        {
-            if prepared.is_some() {
-                shared.cors = shared.cors.map(|cors| cors.with_request_headers(&crate::mcp::HEADERS));
-            }
-            shared.mcp = prepared;
-        }
-        let schema = shared.mesh.schema();
-        if let Some(key) = caching.entities().find(|key| schema.find(key).is_none()) {
-            return Err(BuildError::UnknownCachedEntity(key.to_owned()));
-        }
-        shared.authenticator.failures = Arc::clone(&shared.rates.failures);
-        if !shared.identifies_callers() {
-            // An anonymous role applies only if callers can have credentials, a local principal only if they cannot.
-            shared.authenticator.anonymous = None;
-            shared.authenticator.local = local;
-        }
-        let is_private = shared.identifies_callers() || shared.mesh.has_policies();
-        shared.caching = caching.values(is_private, &shared.base);
-        if let Some(uploads) = &mut shared.uploads {
-            uploads.measure(shared.mesh.schema());
-            let mut fields = shared.mesh.schema().entities().flat_map(|(_, entity)| &entity.fields);
-            if !fields.any(|field| field.upload.is_some()) {
-                return Err(BuildError::NoUploadField);
-            }
-            shared.profiles.files = uploads.path.clone();
-        }
-        shared.profiles = Profiles {
-            integrity: shared.authenticator.integrity.is_some(),
-            persisted: shared.queries.persisted.is_some(),
-            events: events.is_some(),
-            uploads: shared.uploads.is_some(),
-            ..shared.profiles
-        };
-        if let Some(options) = docs {
-            check_docs(&shared, &options)?;
-            let offers = Offers {
-                base: shared.base.to_string(),
-                integrity: shared.profiles.integrity,
-                bearer: shared.authenticator.can_authenticate(),
-                persisted: shared.profiles.persisted,
-                events: shared.profiles.events,
-                exports: shared.exports.is_some(),
-                mutations: shared.profiles.mutations,
-                cors: shared.cors.is_some(),
-                ..options.offers.clone()
-            };
-            shared.docs = Some(Docs::new(Arc::clone(&shared.mesh), options.offers(offers)));
-        }
-        shared.hub = events.map(|events| {
-            let timeout = shared.limits.request_timeout;
-            let (mesh, unread) = (Arc::clone(&shared.mesh), Arc::clone(&shared.clients.unread));
-            Hub::new(mesh, shared.changes.clone(), unread, events.heartbeat, timeout)
+        let mcp = self.prepared_tools()?;
+        let is_private = self.authenticator.identifies_callers() || self.mesh.has_policies();
+        let caching = self.caching.values(is_private, &self.base_path);
+        let hub = self.events.map(|events| {
+            let (mesh, unread) = (Arc::clone(&self.mesh), Arc::clone(&self.client_limits.unread));
+            Hub::new(mesh, self.changes.clone(), unread, events.heartbeat, self.limits.request_timeout)
         });
+        let mut queries = Queries::new(Arc::clone(&self.mesh));
+        queries.persisted = self.persisted.map(Arc::new);
+        let metrics = self.metrics.or_else(|| Some(self.admin.as_ref()?.metrics.clone()));
+        let shared = Shared {
+            mesh: self.mesh,
+            queries,
+            base: self.base_path,
+            limits: self.limits,
+            profiles,
+            rates: self.rates,
+            clients: self.client_limits,
+            proxies: self.trusted_proxies,
+            hosts: self.allowed_hosts,
+            authenticator: self.authenticator,
+            uploads: self.uploads,
+            #[cfg(feature = "tower")]
+            fallback: self.fallback,
+            changes: self.changes,
+            hub,
+            exports: self.exports,
+            docs,
+            #[cfg(feature = "mcp")]
+            mcp,
+            cors: self.cors,
+            caching,
+            metrics,
+            audit: self.audit,
+            server_timing: self.server_timing,
+            #[cfg(feature = "otlp")]
+            spans: self.spans,
+            admin: self.admin,
+            ids: Ids::new(),
+        };
         Ok(App { shared: Arc::new(shared) })
+    }
+
+    fn prepare_authenticator(&mut self) {
+        self.authenticator.failures = self.rates.failures.clone();
+        if !self.authenticator.identifies_callers() {
+            // An anonymous role applies only if callers can have credentials, a local principal only if they cannot.
+            let local = self.local_principal.take();
+            self.authenticator.local = local.map(|principal| Caller::new(Evidence::Local, principal));
+            self.authenticator.anonymous = None;
+        }
+    }
+
+    /// Returns the profiles of the protocol that the application offers.
+    fn profiles(&self) -> Result<Profiles, BuildError> {
+        let mut profiles = Profiles {
+            integrity: self.authenticator.integrity.is_some(),
+            persisted: self.persisted.is_some(),
+            events: self.events.is_some(),
+            uploads: self.uploads.is_some(),
+            mutations: self.mutations,
+            ..Profiles::default()
+        };
+        if let Some(uploads) = &self.uploads {
+            uploads.max_bytes(self.mesh.schema()).ok_or(BuildError::NoUploadField)?;
+            profiles.files = uploads.path.clone();
+        }
+        Ok(profiles)
     }
 
     /// Prepares the tools for agents.
     #[cfg(feature = "mcp")]
-    fn prepared_tools(&self) -> Result<Option<crate::mcp::PreparedTools>, BuildError> {
-        let Shared { mesh, base, profiles, .. } = &self.shared;
-        let tools = self.mcp.clone();
-        tools.map(|tools| tools.prepare(mesh, base, profiles.mutations)).transpose()
+    fn prepared_tools(&mut self) -> Result<Option<PreparedTools>, BuildError> {
+        let Some(tools) = self.mcp.take() else { return Ok(None) };
+        self.cors = self.cors.take().map(|cors| cors.with_request_headers(&mcp::HEADERS));
+        tools.prepare(&self.mesh, &self.base_path, self.mutations).map(Some)
     }
-}
 
-/// Refuses a docs surface that hides other routes, or that views data as another role without an audit log.
-fn check_docs(shared: &Shared, options: &Options) -> Result<(), BuildError> {
-    if options.claims(shared.base.as_str()) {
-        return Err(BuildError::DocsAtBasePath(shared.base.clone()));
+    /// Prepares the docs surface. It must not hide other routes, nor view data as another role without an audit log.
+    fn prepared_docs(&mut self) -> Result<Option<Docs>, BuildError> {
+        let Some(options) = self.docs.take() else { return Ok(None) };
+        if options.claims(self.base_path.as_str()) {
+            return Err(BuildError::DocsAtBasePath(self.base_path.clone()));
+        }
+        #[cfg(feature = "mcp")]
+        if let Some(path) = self.mcp.as_ref().map(|_| mcp::path(&self.base_path))
+            && options.claims(&path)
+        {
+            return Err(BuildError::DocsAtMcpPath(path));
+        }
+        if !options.view_as.is_empty() && self.audit.is_none() {
+            return Err(BuildError::ViewAsWithoutAudit);
+        }
+        let offers = Offers {
+            base: self.base_path.to_string(),
+            integrity: self.authenticator.integrity.is_some(),
+            bearer: self.authenticator.can_authenticate(),
+            persisted: self.persisted.is_some(),
+            events: self.events.is_some(),
+            exports: self.exports.is_some(),
+            mutations: self.mutations,
+            cors: self.cors.is_some(),
+            ..options.offers.clone()
+        };
+        Ok(Some(Docs::new(Arc::clone(&self.mesh), options.offers(offers))))
     }
-    #[cfg(feature = "mcp")]
-    if let Some(tools) = shared.mcp.as_ref().filter(|tools| options.claims(&tools.path)) {
-        return Err(BuildError::DocsAtMcpPath(tools.path.clone()));
-    }
-    if !options.view_as.is_empty() && shared.audit.is_none() {
-        return Err(BuildError::ViewAsWithoutAudit);
-    }
-    Ok(())
 }

@@ -13,38 +13,18 @@ const MAX_TAGS: usize = 2_048;
 
 /// How long caches may keep replies to reads by GET.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Caching {
-    control: CacheControl,
-    entities: HashMap<String, CacheControl>,
-    tags: Option<TagHeader>,
+    /// The directives of all reads.
+    pub control: CacheControl,
+    /// The directives of the reads whose root is one of these entities.
+    pub entities: HashMap<String, CacheControl>,
+    /// A header with tags, which is added to replies to reads by GET that shared caches may store. The tags name the data
+    /// that a reply was read from; the tags of `/mesh/post/7` may be `/mesh /mesh/post/* /mesh/post/7 /mesh/user`.
+    pub tags: Option<TagHeader>,
 }
 
 impl Caching {
-    /// Sets the directives of all reads.
-    pub fn new(control: CacheControl) -> Self {
-        Self { control, entities: HashMap::new(), tags: None }
-    }
-
-    /// Adds a header with tags to replies to reads by GET that shared caches may store. The tags name the data that a reply
-    /// was read from; the tags of `/mesh/post/7` may be `/mesh /mesh/post/* /mesh/post/7 /mesh/user`.
-    #[must_use]
-    pub fn tags(mut self, header: TagHeader) -> Self {
-        self.tags = Some(header);
-        self
-    }
-
-    /// Sets the directives of reads whose root is this entity.
-    #[must_use]
-    pub fn entity(mut self, key: impl Into<String>, control: CacheControl) -> Self {
-        self.entities.insert(key.into(), control);
-        self
-    }
-
-    /// Returns the entities that have directives of their own.
-    pub(crate) fn entities(&self) -> impl Iterator<Item = &str> {
-        self.entities.keys().map(String::as_str)
-    }
-
     /// Returns the values of the header. Private values forbid shared caches to store the reply.
     pub(crate) fn values(&self, private: bool, base: &BasePath) -> CacheControlValues {
         let value =
@@ -65,7 +45,7 @@ pub(crate) struct CacheControlValues {
     /// For reads by GET.
     get: HeaderValue,
     /// For reads by other methods.
-    other: HeaderValue,
+    pub(crate) other: HeaderValue,
     /// For reads by GET of the entities with their own directives.
     entities: HashMap<String, HeaderValue>,
     tags: Option<(TagHeader, CacheTags)>,
@@ -77,11 +57,6 @@ impl CacheControlValues {
         // Most servers have no values for entities, and need no lookup.
         let value = if self.entities.is_empty() { None } else { self.entities.get(entity) };
         value.unwrap_or(&self.get)
-    }
-
-    /// Returns the value for a read by another method.
-    pub(crate) fn other(&self) -> &HeaderValue {
-        &self.other
     }
 
     /// Returns the header with the tags of a read by GET, if replies have one.

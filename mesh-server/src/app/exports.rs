@@ -9,7 +9,8 @@ use tokio::sync::Semaphore;
 /// one value to applications that replace each other.
 #[derive(Clone, Debug)]
 pub struct Exports {
-    pub(crate) timeout: Duration,
+    /// The time limit of an export. An export keeps a snapshot of the database until it ends, however slow its client is.
+    pub timeout: Duration,
     /// Permits for concurrent exports.
     pub(crate) permits: Arc<Semaphore>,
 }
@@ -20,28 +21,16 @@ impl Exports {
     /// The default number of exports that may run at a time.
     pub const DEFAULT_AT_ONCE: usize = 16;
 
-    /// Creates the default options.
-    pub fn new() -> Self {
-        Self { timeout: Self::DEFAULT_TIMEOUT, permits: Arc::new(Semaphore::new(Self::DEFAULT_AT_ONCE)) }
-    }
-
-    /// Sets the time limit of an export. An export keeps a snapshot of the database until it ends, however slow its client is.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
-    }
-
-    /// Sets how many exports may run at a time. Each uses a connection to the database, and with SQLite also a thread.
-    #[must_use]
-    pub fn at_once(mut self, exports: usize) -> Self {
-        self.permits = Arc::new(Semaphore::new(exports.clamp(1, Semaphore::MAX_PERMITS)));
-        self
+    /// Creates options with the number of exports that may run at a time. Each uses a connection to the database, and with
+    /// SQLite also a thread.
+    pub fn at_once(exports: usize) -> Self {
+        let permits = Semaphore::new(exports.clamp(1, Semaphore::MAX_PERMITS));
+        Self { timeout: Self::DEFAULT_TIMEOUT, permits: Arc::new(permits) }
     }
 }
 
 impl Default for Exports {
     fn default() -> Self {
-        Self::new()
+        Self::at_once(Self::DEFAULT_AT_ONCE)
     }
 }

@@ -34,7 +34,7 @@ impl ReplyFuture {
         A: Borrow<App> + Send + Sync + 'static,
     {
         let has_body = !body.is_empty();
-        let mut request = Box::pin(pipeline::handle(app, head, peer, body));
+        let mut request = Box::pin(pipeline::handle(app, head, peer, body, None));
         // hyper passes on what has arrived of a body before it polls the request. It polls a pending request at once, so that no
         // wake-up is lost.
         let mut cx = Context::from_waker(Waker::noop());

@@ -49,7 +49,7 @@ impl App {
         B::Data: Send,
     {
         let (head, peer, body) = self.split(request);
-        pipeline::handle(self.clone(), head, peer, body).await
+        pipeline::handle(self.clone(), head, peer, body, None).await
     }
 
     /// Answers a request to a route that the application defines in a router of its own. The request passes the same stages as
@@ -89,7 +89,7 @@ impl App {
     {
         let (head, peer, body) = self.split(request);
         let handler: Handler = Box::new(|call| handler(call).boxed());
-        pipeline::handle_with(self.clone(), head, peer, body, Some(handler)).await
+        pipeline::handle(self.clone(), head, peer, body, Some(handler)).await
     }
 
     fn split<B>(&self, request: Request<B>) -> (Parts, Option<Peer>, RequestBody)
@@ -115,11 +115,12 @@ impl MeshService {
     ///
     /// ```
     /// # #[cfg(feature = "tower")]
-    /// # fn routes(app: mesh_server::AppBuilder) -> Result<axum::Router, Box<dyn std::error::Error>> {
+    /// # fn routes(mut app: mesh_server::AppBuilder) -> Result<axum::Router, Box<dyn std::error::Error>> {
     /// use mesh_server::mesh_wire::BasePath;
     ///
     /// let base = BasePath::parse("/api/mesh")?;
-    /// let mesh = app.base_path(base.clone()).build()?.into_service().with_stripped_prefix(base);
+    /// app.base_path = base.clone();
+    /// let mesh = app.build()?.into_service().with_stripped_prefix(base);
     /// # Ok(
     /// axum::Router::new().nest_service("/api/mesh", mesh)
     /// # )

@@ -57,11 +57,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Returns whether callers have to identify themselves, so that replies depend on the caller.
-    pub(crate) fn identifies_callers(&self) -> bool {
-        self.authenticator.identifies_callers()
-    }
-
     /// Returns the path of a record, whose id is given as in [`mesh_plan::RecordId::Text`].
     pub(crate) fn location(&self, entity: &str, id: &str) -> String {
         response::location(&self.base, entity, &self.mesh.id_segment(entity, id))

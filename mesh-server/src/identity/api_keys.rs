@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 use super::caller::{Caller, Evidence, principal};
 use crate::clients::RETRY_AFTER;
-use crate::rates::failure_limiter::FailureLimiter;
+use crate::rates::limiter::RateLimit;
 
 /// How long a looked-up key is used without another lookup. A revoked key is refused after this time at the latest.
 const LIFETIME: Duration = Duration::from_secs(5);
@@ -25,7 +25,7 @@ const WAITING: usize = 500;
 /// The expiry of keys that do not expire, in seconds since 1970: the end of the year 9999.
 const NEVER: u64 = 253_402_300_799;
 
-/// Callers identified by API keys, for [`crate::AppBuilder::api_keys`]. Cheap to clone; clones share a cache.
+/// Callers identified by API keys, for [`crate::RequestAuthenticator`]. Cheap to clone; clones share a cache.
 #[derive(Clone)]
 pub struct ApiKeys {
     shared: Arc<KeyCache>,
@@ -90,12 +90,13 @@ impl ApiKeys {
         is_unknown.then_some(Err(ApiKeyError::Invalid))
     }
 
-    /// Returns the caller of a key, which is looked up if it is not in the cache. Unknown keys count as failures of the address.
+    /// Returns the caller of a key, which is looked up if it is not in the cache. Unknown keys count as failures
+    /// of the client.
     pub(crate) async fn find(
         &self,
         key: &[u8],
-        failures: &FailureLimiter,
-        address: Option<IpAddr>,
+        failures: &RateLimit,
+        client: Option<IpAddr>,
     ) -> LookupResult {
         let hash = ApiKeyHash::from_key(key).ok_or(ApiKeyError::Invalid)?;
         if let Some(found) = self.cached(hash) {
@@ -105,10 +106,10 @@ impl ApiKeys {
         if self.shared.known.get(&hash).is_some() {
             return self.look_up(hash, &self.shared.known_lookups).await;
         }
-        failures.count(address).map_err(ApiKeyError::RateLimited)?;
+        failures.count(client).map_err(ApiKeyError::RateLimited)?;
         let found = self.look_up(hash, &self.shared.other_lookups).await;
         if !matches!(found, Err(ApiKeyError::Invalid)) {
-            failures.uncount(address);
+            failures.uncount(client);
         }
         found
     }
@@ -240,7 +241,11 @@ mod tests {
         (table, ApiKeys::new(Arc::new(source)))
     }
 
-    async fn find(keys: &ApiKeys, key: &str, failures: &FailureLimiter) -> Result<String, u16> {
+    fn no_failures() -> RateLimit {
+        crate::Rates::default().failures
+    }
+
+    async fn find(keys: &ApiKeys, key: &str, failures: &RateLimit) -> Result<String, u16> {
         let found = keys.find(key.as_bytes(), failures, None).await;
         found
             .map(|caller| caller.session().unwrap().user.clone())
@@ -249,7 +254,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_key_is_looked_up_once_until_its_entry_is_old() {
-        let ((table, keys), failures) = (keys(), FailureLimiter::default());
+        let ((table, keys), failures) = (keys(), no_failures());
         for _ in 0..10 {
             assert_eq!(find(&keys, "mk_a", &failures).await, Ok("7".to_owned()));
         }
@@ -276,7 +281,7 @@ mod tests {
 
     #[tokio::test]
     async fn guesses_cause_few_lookups_and_do_not_displace_keys() {
-        let ((table, keys), failures) = (keys(), FailureLimiter::default());
+        let ((table, keys), failures) = (keys(), no_failures());
         assert_eq!(find(&keys, "mk_a", &failures).await, Ok("7".to_owned()));
         let mut refused = [0, 0];
         for number in 0..10_000 {
@@ -301,7 +306,7 @@ mod tests {
 
     #[tokio::test]
     async fn lookups_at_a_time_are_few_and_shared() {
-        let ((table, keys), failures) = (keys(), FailureLimiter::default());
+        let ((table, keys), failures) = (keys(), no_failures());
         let guesses: Vec<String> = (0..50).map(|number| format!("mk_{number}")).collect();
         let guess = |key: &String| find_owned(keys.clone(), key.clone());
         let running: Vec<_> = guesses.iter().map(guess).map(tokio::spawn).collect();
@@ -319,12 +324,12 @@ mod tests {
     }
 
     async fn find_owned(keys: ApiKeys, key: String) -> Result<String, u16> {
-        find(&keys, &key, &FailureLimiter::default()).await
+        find(&keys, &key, &no_failures()).await
     }
 
     #[tokio::test]
     async fn expired_keys_and_a_table_that_is_away_have_their_own_errors() {
-        let ((table, keys), failures) = (keys(), FailureLimiter::default());
+        let ((table, keys), failures) = (keys(), no_failures());
         table.rows.lock()[0].expires = Some(UNIX_EPOCH);
         let error = keys.find(b"mk_a", &failures, None).await.unwrap_err();
         assert!(matches!(error, ApiKeyError::Expired), "{error:?}");
@@ -339,7 +344,7 @@ mod tests {
 
     #[tokio::test]
     async fn callers_are_checked_for_changes_of_their_key() {
-        let ((table, keys), failures) = (keys(), FailureLimiter::default());
+        let ((table, keys), failures) = (keys(), no_failures());
         let caller = keys.find(b"mk_a", &failures, None).await.unwrap();
         let hash = ApiKeyHash::from_key(b"mk_a").unwrap();
         *table.is_unavailable.lock() = true;

@@ -1,6 +1,5 @@
 //! Authentication of requests: the credential first, then the signature. `SPEC §7`, `SPEC §17`
 
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use http::HeaderValue;
@@ -10,15 +9,16 @@ use mesh_plan::persisted::Persisted;
 use mesh_wire::{Authorization, Challenge, MeshHeaders, WireError};
 
 use super::api_keys::{ApiKeyError, ApiKeys};
-use super::bearer::Bearer;
-use super::caller::{Caller, CallerKind, Evidence};
-use super::refresh::RefreshOutcome;
+use super::bearer::{Bearer, RefreshOutcome};
+use super::caller::{Caller, Evidence};
 use super::request_parts::RequestParts;
 use super::signed::{Access, FORMATS, Formats, JSON, Signed};
 use crate::clients::RETRY_AFTER;
 use crate::integrity::Integrity;
 use crate::observability::error_log;
-use crate::rates::failure_limiter::FailureLimiter;
+use crate::rates::Rates;
+use crate::rates::client_address::counted_address;
+use crate::rates::limiter::RateLimit;
 
 /// Authenticates requests by the token and the signature of a session, by a JWT of an issuer, or by an API key. With none of
 /// these, all requests are accepted.
@@ -50,7 +50,7 @@ pub struct RequestAuthenticator {
     pub anonymous: Option<Caller>,
     /// The caller of all requests, if one client of this process sends them.
     pub(crate) local: Option<Caller>,
-    pub(crate) failures: Arc<FailureLimiter>,
+    pub(crate) failures: RateLimit,
 }
 
 impl Default for RequestAuthenticator {
@@ -62,7 +62,7 @@ impl Default for RequestAuthenticator {
             allows_unsigned_bearers: true,
             anonymous: None,
             local: None,
-            failures: Arc::default(),
+            failures: Rates::default().failures,
         }
     }
 }
@@ -138,9 +138,9 @@ impl RequestAuthenticator {
         parts: &RequestParts<'_>,
         token: &[u8],
     ) -> Result<Caller, WireError> {
-        let (failures, address) = (&*self.failures, parts.address);
+        let (failures, client) = (&self.failures, parts.address.map(counted_address));
         if let Some(keys) = self.api_keys.as_ref().filter(|_| token.starts_with(API_KEY_PREFIX.as_bytes())) {
-            let found = parts.before_deadline(keys.find(token, failures, address)).await;
+            let found = parts.before_deadline(keys.find(token, failures, client)).await;
             let found = found.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?;
             if let Err(ApiKeyError::Unavailable(error)) = &found {
                 error_log::chain(parts.head.request_id.as_str(), error);
@@ -151,7 +151,7 @@ impl RequestAuthenticator {
         if let Some(known) = bearer.cached(token) {
             return Ok(known?);
         }
-        failures.count(address)?;
+        failures.count(client)?;
         let mut verified = bearer.verify(token);
         if let Err(BearerError::UnknownKey) = verified {
             verified = match parts.before_deadline(bearer.request_refresh()).await {
@@ -161,7 +161,7 @@ impl RequestAuthenticator {
             };
         }
         if !matches!(verified, Err(BearerError::Invalid(_))) {
-            failures.uncount(address);
+            failures.uncount(client);
         }
         Ok(verified?)
     }
@@ -170,14 +170,14 @@ impl RequestAuthenticator {
     /// unsigned, and only if the setting allows it. Registration requires an identity. `SPEC §17.5`
     pub(crate) fn check_unsigned(&self, caller: &Caller, access: Access) -> Result<(), WireError> {
         let allowed = self.integrity.is_none() || (access == Access::Read && self.allows_unsigned_bearers);
-        match caller.kind() {
-            None | Some(CallerKind::Session) => Ok(()),
-            Some(CallerKind::Bearer | CallerKind::ApiKey) if allowed => Ok(()),
-            Some(CallerKind::Bearer | CallerKind::ApiKey) => Err(BearerError::Unsigned.into()),
-            Some(CallerKind::Anonymous | CallerKind::Local) if allowed && access != Access::Registration => {
+        match caller.evidence() {
+            None | Some(Evidence::Token(_)) => Ok(()),
+            Some(Evidence::Bearer(_) | Evidence::ApiKey(..)) if allowed => Ok(()),
+            Some(Evidence::Bearer(_) | Evidence::ApiKey(..)) => Err(BearerError::Unsigned.into()),
+            Some(Evidence::Anonymous | Evidence::Local) if allowed && access != Access::Registration => {
                 Ok(())
             }
-            Some(CallerKind::Anonymous | CallerKind::Local) => Err(self.missing()),
+            Some(Evidence::Anonymous | Evidence::Local) => Err(self.missing()),
         }
     }
 

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use mesh_integrity::bearer::{BearerError, BearerVerifier, KeySet, OpenedBearer};
 use mesh_plan::backend::Cache;
 use parking_lot::RwLock;
+use tokio::sync::{mpsc, oneshot};
 
 use super::caller::{Caller, Evidence, principal};
-use super::refresh::{Refresh, RefreshOutcome};
 use crate::observability::health::Check;
 
 /// Cached callers.
@@ -20,7 +20,7 @@ const CALLER_BYTES: usize = 32 << 20;
 /// Bytes of a caller in memory beyond its texts, an estimate.
 const CALLER_OVERHEAD: usize = 1_024;
 
-/// Callers identified by JWTs of an issuer, for [`crate::AppBuilder::bearer`]. Cheap to clone; clones share the keys.
+/// Callers identified by JWTs of an issuer, for [`crate::RequestAuthenticator`]. Cheap to clone; clones share the keys.
 #[derive(Clone)]
 pub struct Bearer {
     pub(super) shared: Arc<BearerState>,
@@ -29,13 +29,39 @@ pub struct Bearer {
 pub(super) struct BearerState {
     verifier: BearerVerifier,
     /// `None` until the keys have been read for the first time.
-    keys: RwLock<Option<Arc<KeySet>>>,
+    pub(super) keys: RwLock<Option<Arc<KeySet>>>,
     /// Whether the last attempt to read the keys failed.
-    failing: AtomicBool,
+    pub(super) failing: AtomicBool,
     /// Requests to read the keys again, if there is a location to read them from.
-    pub(super) refresh: Option<Arc<Refresh>>,
+    refresh: Option<Refresh>,
     /// Callers by the whole text of their bearers. A key is compared in full, so no other text finds a caller.
     callers: Cache<Box<[u8]>, Caller>,
+}
+
+/// Sends requests to read the keys again, because a token names an unknown one.
+#[derive(Debug)]
+pub(super) struct Refresh(pub(super) mpsc::Sender<oneshot::Sender<()>>);
+
+/// The result of a request to read the keys again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefreshOutcome {
+    /// A read has ended.
+    Read,
+    /// The keys cannot be read again.
+    Fixed,
+    /// Too many requests wait for the next read.
+    Busy,
+}
+
+impl Refresh {
+    /// Requests a read and waits until one ends. All requests wait for the same read.
+    pub(super) async fn request(&self) -> RefreshOutcome {
+        let (sender, read) = oneshot::channel();
+        if self.0.try_send(sender).is_err() {
+            return RefreshOutcome::Busy;
+        }
+        read.await.map_or(RefreshOutcome::Fixed, |()| RefreshOutcome::Read)
+    }
 }
 
 impl Bearer {
@@ -44,34 +70,30 @@ impl Bearer {
         Self::from_parts(verifier, Some(keys), None)
     }
 
-    /// Creates bearers whose keys have yet to be read.
-    #[cfg(feature = "jwks")]
-    pub(super) fn with_refresh(verifier: BearerVerifier) -> Self {
-        Self::from_parts(verifier, None, Some(Arc::new(Refresh::new())))
-    }
-
-    fn from_parts(verifier: BearerVerifier, keys: Option<KeySet>, refresh: Option<Arc<Refresh>>) -> Self {
-        let keys = RwLock::new(keys.map(Arc::new));
-        let callers = Cache::bounded(CALLERS, CALLER_BYTES);
-        Self {
-            shared: Arc::new(BearerState {
-                verifier,
-                keys,
-                failing: AtomicBool::new(false),
-                refresh,
-                callers,
-            }),
-        }
+    /// Creates bearers whose keys may have yet to be read.
+    pub(super) fn from_parts(
+        verifier: BearerVerifier,
+        keys: Option<KeySet>,
+        refresh: Option<Refresh>,
+    ) -> Self {
+        let shared = BearerState {
+            verifier,
+            keys: RwLock::new(keys.map(Arc::new)),
+            failing: AtomicBool::new(false),
+            refresh,
+            callers: Cache::bounded(CALLERS, CALLER_BYTES),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Replaces the keys. Bearers that were signed with any other key are refused from now on.
     pub fn set_keys(&self, keys: KeySet) {
-        self.shared.set_keys(keys);
+        *self.shared.keys.write() = Some(Arc::new(keys));
     }
 
     /// Returns the state of the keys, for a health check.
     pub fn health(&self) -> Check {
-        match (self.shared.has_keys(), self.shared.failing.load(Ordering::Relaxed)) {
+        match (self.keys().is_ok(), self.shared.failing.load(Ordering::Relaxed)) {
             (false, _) => {
                 Check::Warned("the keys for bearer tokens could not be read; bearers are refused".to_owned())
             }
@@ -122,29 +144,6 @@ impl Bearer {
     /// Checks the times of a bearer, and that its key is still in use.
     pub(crate) fn check(&self, opened: &OpenedBearer) -> Result<(), BearerError> {
         self.shared.verifier.check(opened, &*self.keys()?, SystemTime::now())
-    }
-}
-
-impl BearerState {
-    pub(super) fn set_keys(&self, keys: KeySet) {
-        *self.keys.write() = Some(Arc::new(keys));
-    }
-
-    pub(super) fn has_keys(&self) -> bool {
-        self.keys.read().is_some()
-    }
-
-    #[cfg(feature = "jwks")]
-    pub(super) fn set_failing(&self, failing: bool) {
-        self.failing.store(failing, Ordering::Relaxed);
-    }
-}
-
-impl Drop for BearerState {
-    fn drop(&mut self) {
-        if let Some(refresh) = &self.refresh {
-            refresh.close();
-        }
     }
 }
 

@@ -32,27 +32,16 @@ pub(crate) enum Evidence {
     Local,
 }
 
-/// The means by which a caller was identified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallerKind {
-    /// A session and a signature.
-    Session,
-    /// A token of another issuer.
-    Bearer,
-    ApiKey,
-    /// No credential: the caller has the role of anonymous requests.
-    Anonymous,
-    /// The account that runs this process.
-    Local,
-}
+/// The name of [`Evidence::Token`] in the audit log.
+pub(crate) const SESSION: &str = "session";
 
-impl CallerKind {
+impl Evidence {
     /// Returns the name in the audit log.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Session => "session",
-            Self::Bearer => "bearer",
-            Self::ApiKey => "apiKey",
+            Self::Token(_) => SESSION,
+            Self::Bearer(_) => "bearer",
+            Self::ApiKey(..) => "apiKey",
             Self::Anonymous => "anonymous",
             Self::Local => "local",
         }
@@ -99,17 +88,6 @@ impl Caller {
             Some(Evidence::Token(token)) => Some(token),
             _ => None,
         }
-    }
-
-    /// Returns the means by which the caller was identified.
-    pub(crate) fn kind(&self) -> Option<CallerKind> {
-        Some(match self.evidence()? {
-            Evidence::Token(_) => CallerKind::Session,
-            Evidence::Bearer(_) => CallerKind::Bearer,
-            Evidence::ApiKey(..) => CallerKind::ApiKey,
-            Evidence::Anonymous => CallerKind::Anonymous,
-            Evidence::Local => CallerKind::Local,
-        })
     }
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +17,7 @@ use mesh_integrity::bearer::{BearerVerifier, KeySet};
 use tokio::time::Instant;
 
 use super::bearer::{Bearer, BearerState};
-use super::refresh::Refresh;
+use super::refresh::RefreshRequests;
 use crate::https_client::{HttpsClient, is_unencrypted, parse_url};
 use crate::observability::error_log::with_causes;
 use crate::pipeline::body::BoxError;
@@ -146,14 +147,12 @@ impl Bearer {
     /// # Panics
     /// There is no current tokio runtime.
     pub async fn from_jwks(verifier: BearerVerifier, jwks: Jwks, interval: Duration) -> Self {
-        let bearer = Self::with_refresh(verifier);
+        let (refresh, requests) = RefreshRequests::new();
+        let bearer = Self::from_parts(verifier, None, Some(refresh));
         let shared = Arc::downgrade(&bearer.shared);
-        if let Some(refresh) = bearer.shared.refresh.clone() {
-            let mut refresher =
-                JwksRefresher { shared, refresh, jwks, interval, last_stamp: None, delay: None };
-            let due = refresher.read().await;
-            tokio::spawn(refresher.run(due));
-        }
+        let mut refresher = JwksRefresher { shared, requests, jwks, interval, last_stamp: None, delay: None };
+        let due = refresher.read().await;
+        tokio::spawn(refresher.run(due));
         bearer
     }
 }
@@ -161,7 +160,7 @@ impl Bearer {
 /// The task that keeps the keys current.
 struct JwksRefresher {
     shared: Weak<BearerState>,
-    refresh: Arc<Refresh>,
+    requests: RefreshRequests,
     jwks: Jwks,
     interval: Duration,
     /// The stamp of the file when it was last read.
@@ -182,11 +181,11 @@ impl JwksRefresher {
     }
 
     /// Waits until the keys need to be read again: at the time `due`, on request, or when the file has changed.
-    async fn wait(&self, due: Instant) {
+    async fn wait(&mut self, due: Instant) {
         let is_file = matches!(self.jwks.0, Location::File(_));
         loop {
             tokio::select! {
-                () = self.refresh.requested() => return,
+                () = self.requests.requested() => return,
                 () = tokio::time::sleep_until(due) => return,
                 () = tokio::time::sleep(FILE_CHECK_INTERVAL), if is_file => {
                     if self.jwks.stamp() != self.last_stamp {
@@ -201,7 +200,9 @@ impl JwksRefresher {
     async fn read(&mut self) -> Instant {
         self.last_stamp = self.jwks.stamp();
         let read = self.jwks.read().await;
-        let Some(shared) = self.shared.upgrade() else { return Instant::now() };
+        let Some(bearer) = self.shared.upgrade().map(|shared| Bearer { shared }) else {
+            return Instant::now();
+        };
         match read {
             Ok(keys) => {
                 for unused in keys.unused() {
@@ -210,12 +211,12 @@ impl JwksRefresher {
                 if self.delay.take().is_some() {
                     tracing::info!("the keys for bearer tokens can be read again from {}", self.jwks);
                 }
-                shared.set_keys(keys);
+                bearer.set_keys(keys);
             }
             Err(error) => {
                 if self.delay.is_none() {
-                    let known =
-                        if shared.has_keys() { "the known keys stay in use" } else { "bearers are refused" };
+                    let has_keys = bearer.shared.keys.read().is_some();
+                    let known = if has_keys { "the known keys stay in use" } else { "bearers are refused" };
                     tracing::warn!(
                         "reading the keys for bearer tokens failed: {}; {known} until a later read succeeds",
                         with_causes(&error)
@@ -225,8 +226,8 @@ impl JwksRefresher {
                 self.delay = Some(longer.min(LONGEST_DELAY));
             }
         }
-        shared.set_failing(self.delay.is_some());
-        self.refresh.finish();
+        bearer.shared.failing.store(self.delay.is_some(), Ordering::Relaxed);
+        self.requests.finish();
         Instant::now() + self.delay.unwrap_or(self.interval).min(self.interval)
     }
 }

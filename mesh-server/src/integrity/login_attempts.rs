@@ -38,16 +38,8 @@ impl Attempts {
     ///
     /// # Errors
     /// 429 after too many attempts.
-    pub(crate) fn begin(&self, address: Option<IpAddr>) -> Result<AddressAttempt<'_>, WireError> {
-        self.begin_locally(address, self.limiter.now()).map_err(WireError::rate_limit)
-    }
-
-    /// Counts an attempt on this server. Returns the number of seconds until the next one if there were too many.
-    fn begin_locally(&self, address: Option<IpAddr>, now: Duration) -> Result<AddressAttempt<'_>, u32> {
-        let address = address.map(counted_address);
-        let key = format!("any at {address:?}");
-        self.limiter.count(&key, self.broad_rate(), now)?;
-        Ok(AddressAttempt { attempts: self, address, key })
+    pub(crate) fn begin(&self, address: Option<IpAddr>) -> Result<Attempt<'_>, WireError> {
+        Attempt::begin(self, address, self.limiter.now()).map_err(WireError::rate_limit)
     }
 
     /// Returns the rate for one account from all addresses, and for all accounts from one address.
@@ -67,32 +59,46 @@ impl fmt::Debug for Attempts {
     }
 }
 
-/// An attempt that is counted for its address but not yet for its account.
+/// An attempt that is counted.
 #[must_use = "an attempt that is no guess has to be uncounted"]
-pub(crate) struct AddressAttempt<'a> {
+pub(crate) struct Attempt<'a> {
     attempts: &'a Attempts,
     address: Option<IpAddr>,
-    key: String,
+    /// Address, account and address, account. The keys with an account are empty until it is known.
+    keys: [(String, Rate); 3],
+    /// How many of the keys are counted on this server.
+    counted: usize,
+    /// The store that has counted the attempt as well.
+    store: Option<&'a Arc<dyn AttemptStore>>,
 }
 
-impl<'a> AddressAttempt<'a> {
-    /// Counts the attempt for an account as well, if it has one.
+impl<'a> Attempt<'a> {
+    /// Counts an attempt from an address. Returns the number of seconds until the next one if there were too many.
+    fn begin(attempts: &'a Attempts, address: Option<IpAddr>, now: Duration) -> Result<Self, u32> {
+        let address = address.map(counted_address);
+        let (narrow, broad) = (Rate::per_minute(attempts.per_minute), attempts.broad_rate());
+        let keys = [(format!("any at {address:?}"), broad), (String::new(), narrow), (String::new(), broad)];
+        let mut attempt = Self { attempts, address, keys, counted: 0, store: None };
+        attempt.count_next(now)?;
+        Ok(attempt)
+    }
+
+    /// Counts the attempt for an account as well, if it has one. Nothing stays counted if it is refused.
     ///
     /// # Errors
     /// 429 after too many attempts, 503 if the store fails.
     pub(crate) async fn count_account(
-        self,
+        &mut self,
         account: Option<&str>,
         request_id: &str,
-    ) -> Result<Attempt<'a>, WireError> {
-        let attempts = self.attempts;
-        let attempt = self.count_account_locally(account, attempts.limiter.now());
-        let mut attempt = attempt.map_err(WireError::rate_limit)?;
-        let Some(store) = &attempts.store else { return Ok(attempt) };
-        let refused = match store.begin(attempt.shared_keys()).await {
+    ) -> Result<(), WireError> {
+        let now = self.attempts.limiter.now();
+        self.count_account_locally(account, now).map_err(WireError::rate_limit)?;
+        let Some(store) = &self.attempts.store else { return Ok(()) };
+        let refused = match store.begin(self.shared_keys()).await {
             Ok(None) => {
-                attempt.store = Some(store);
-                return Ok(attempt);
+                self.store = Some(store);
+                return Ok(());
             }
             Ok(Some(wait)) => WireError::rate_limit(whole_seconds(Duration::from_millis(wait))),
             Err(error) => {
@@ -100,53 +106,37 @@ impl<'a> AddressAttempt<'a> {
                 IntegrityError::Unavailable(error).into()
             }
         };
-        attempt.uncount_locally();
+        self.uncount_locally();
         Err(refused)
     }
 
-    /// Counts the attempt on this server.
-    fn count_account_locally(self, account: Option<&str>, now: Duration) -> Result<Attempt<'a>, u32> {
-        let Self { attempts, address, key } = self;
-        let (limiter, broad) = (&attempts.limiter, attempts.broad_rate());
-        let everywhere = match account {
+    /// Counts the attempt for an account on this server.
+    fn count_account_locally(&mut self, account: Option<&str>, now: Duration) -> Result<(), u32> {
+        let address = self.address;
+        let [_, (here, _), (anywhere, _)] = &mut self.keys;
+        *here = format!("{account:?} at {address:?}");
+        *anywhere = match account {
             Some(account) => format!("{account:?} at any"),
             // Attempts without an account have only the address in common.
             None => format!("no account at {address:?}"),
         };
-        let keys = [
-            (key, broad),
-            (format!("{account:?} at {address:?}"), Rate::per_minute(attempts.per_minute)),
-            (everywhere, broad),
-        ];
-        // The first is counted already.
-        for (index, (key, rate)) in keys.iter().enumerate().skip(1) {
-            if let Err(seconds) = limiter.count(key, *rate, now) {
-                keys.iter().take(index).for_each(|(key, rate)| limiter.uncount(key, *rate));
-                return Err(seconds);
-            }
+        self.count_next(now)?;
+        self.count_next(now)
+    }
+
+    /// Counts the next key, or uncounts all keys if its rate is exceeded.
+    fn count_next(&mut self, now: Duration) -> Result<(), u32> {
+        let Some((key, rate)) = self.keys.get(self.counted) else { return Ok(()) };
+        let counted = self.attempts.limiter.count(key, *rate, now);
+        match counted {
+            Ok(()) => self.counted += 1,
+            Err(_) => self.uncount_locally(),
         }
-        Ok(Attempt { limiter, keys, store: None })
+        counted
     }
 
-    /// Uncounts the attempt.
-    pub(crate) fn uncount(self) {
-        self.attempts.limiter.uncount(&self.key, self.attempts.broad_rate());
-    }
-}
-
-/// A counted attempt.
-#[must_use = "a successful attempt has to be uncounted"]
-pub(crate) struct Attempt<'a> {
-    limiter: &'a Limiter,
-    /// Address, account and address, account.
-    keys: [(String, Rate); 3],
-    /// The store that has counted the attempt as well.
-    store: Option<&'a Arc<dyn AttemptStore>>,
-}
-
-impl Attempt<'_> {
-    /// Uncounts the attempt, because the login succeeded.
-    pub(crate) async fn uncount(self) {
+    /// Uncounts the attempt, because it is no guess.
+    pub(crate) async fn uncount(mut self) {
         if let Some(store) = self.store
             && let Err(error) = store.forget(self.shared_keys()).await
         {
@@ -155,8 +145,9 @@ impl Attempt<'_> {
         self.uncount_locally();
     }
 
-    fn uncount_locally(&self) {
-        self.keys.iter().for_each(|(key, rate)| self.limiter.uncount(key, *rate));
+    fn uncount_locally(&mut self) {
+        let counted = self.keys.iter().take(std::mem::take(&mut self.counted));
+        counted.for_each(|(key, rate)| self.attempts.limiter.uncount(key, *rate));
     }
 
     /// Returns the keys of the attempt in a shared store.
@@ -183,7 +174,9 @@ mod tests {
         address: Option<IpAddr>,
         now: Duration,
     ) -> Result<Attempt<'a>, u32> {
-        attempts.begin_locally(address, now)?.count_account_locally(Some(account), now)
+        let mut attempt = Attempt::begin(attempts, address, now)?;
+        attempt.count_account_locally(Some(account), now)?;
+        Ok(attempt)
     }
 
     #[test]

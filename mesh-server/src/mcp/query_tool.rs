@@ -5,7 +5,7 @@ use std::sync::Arc;
 use mesh_docs::outline::cleaned;
 use mesh_plan::persisted::PersistedQuery;
 use mesh_plan::plan::Parameter;
-use mesh_plan::{Mesh, Request};
+use mesh_plan::{Mesh, Principal, Request};
 use mesh_schema::FieldType;
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Map, Value, json};
@@ -74,6 +74,12 @@ impl PreparedQuery {
         let annotations = ToolAnnotations::new().read_only(true).open_world(false);
         let tool = super::tool(name, cleaned(&description, DESCRIPTION), properties.into(), &required);
         Ok(Self { tool: tool.with_annotations(annotations), query: Arc::new(query.clone()), takes_id })
+    }
+
+    /// Returns whether a principal could have registered the query. Otherwise it is hidden from it. `SPEC §8.4`
+    pub(crate) fn is_visible(&self, mesh: &Mesh, principal: Option<&Principal>) -> bool {
+        let request = Request::collection(self.query.format(), self.query.text());
+        mesh.check(&request.with_principal(principal)).is_ok()
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -15,8 +15,10 @@ const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Health checks and metrics, for [`crate::AppBuilder::admin`] or for a separate listener ([`Admin::serve`]).
 #[derive(Clone, Debug, Default)]
 pub struct Admin {
-    health: Health,
-    metrics: Metrics,
+    /// The checks of `/readyz`.
+    pub health: Health,
+    /// The metrics of `/metrics`.
+    pub metrics: Metrics,
 }
 
 /// A page of [`Admin`].
@@ -48,21 +50,6 @@ impl Page {
 }
 
 impl Admin {
-    /// Creates the pages for these checks and metrics.
-    pub fn new(health: Health, metrics: Metrics) -> Self {
-        Self { health, metrics }
-    }
-
-    /// Returns the checks of `/readyz`.
-    pub fn health(&self) -> &Health {
-        &self.health
-    }
-
-    /// Returns the metrics of `/metrics`.
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
     /// Answers a request for a page. `gauges` adds the metrics of the application.
     pub(crate) async fn show(
         &self,

@@ -26,7 +26,7 @@ use queue::{Queue, weight_of};
 
 use crate::observability::metrics::Exposition;
 use crate::rates::client_address::counted_address;
-use crate::rates::limiter::Limiter;
+use crate::rates::limiter::RateLimit;
 use crate::rates::rate::Rate;
 
 /// The pause after a failure of the sink.
@@ -52,9 +52,11 @@ pub trait AuditSink: Send + 'static {
 /// The audit log of a server, for [`crate::AppBuilder::audit`]. Cheap to clone; clones share the queue.
 #[derive(Clone)]
 pub struct AuditLog {
+    /// Whether entries of writes contain the values of fields, and not only their names. False by default.
+    pub values: bool,
     queue: Arc<Queue>,
-    refusals: Arc<Limiter>,
-    values: bool,
+    /// The refusals of an address without a session that are logged.
+    refusals: RateLimit,
 }
 
 impl AuditLog {
@@ -66,19 +68,8 @@ impl AuditLog {
         let queue = Arc::new(Queue::default());
         let source = Arc::clone(&queue);
         thread::Builder::new().name("mesh-audit".to_owned()).spawn(move || write_all(&source, sink))?;
-        Ok(Self { queue, refusals: Arc::new(Limiter::new()), values: false })
-    }
-
-    /// Sets whether entries of writes contain the values of fields, and not only their names.
-    #[must_use]
-    pub fn values(mut self, on: bool) -> Self {
-        self.values = on;
-        self
-    }
-
-    /// Whether entries of writes contain the values of fields.
-    pub(crate) fn has_values(&self) -> bool {
-        self.values
+        let refusals = RateLimit::new(Rate::per_minute(REFUSALS_PER_MINUTE));
+        Ok(Self { queue, refusals, values: false })
     }
 
     /// Waits until all queued entries are written, but no longer than `timeout`. Returns the number of entries that are
@@ -98,14 +89,11 @@ impl AuditLog {
 
     /// Queues the entry of a request, if requests of its kind are logged.
     pub(crate) fn record(&self, request: &Answered<'_>) {
-        let record = request.record;
         // The reply of a failed tool call has a successful status.
-        let status = record.error().map_or(request.status, |error| error.status);
+        let status = request.facts.error.as_ref().map_or(request.status, |error| error.status);
         let Some(event) = entry::event(request, status) else { return };
-        if entry::is_refusal(status) && record.session().is_none() {
-            let key = request.address.map(counted_address);
-            let rate = Rate::per_minute(REFUSALS_PER_MINUTE);
-            if self.refusals.count(key, rate, self.refusals.now()).is_err() {
+        if entry::is_refusal(status) && request.facts.session.is_none() {
+            if self.refusals.count(request.address.map(counted_address)).is_err() {
                 self.queue.suppress();
                 return;
             }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use mesh_wire::{Code, WireError};
 use parking_lot::Mutex;
 
-use crate::observability::record::RequestRecord;
+use crate::observability::record::Facts;
 use counters::RequestCounters;
 pub use exposition::Exposition;
 
@@ -87,8 +87,8 @@ impl Metrics {
     }
 
     /// Counts a request that was answered.
-    pub(crate) fn answered(&self, record: &RequestRecord, status: u16, duration: Duration) {
-        self.shared.requests.answered(record, status, duration);
+    pub(crate) fn answered(&self, facts: &Facts, status: u16, duration: Duration) {
+        self.shared.requests.answered(facts, status, duration);
     }
 
     /// Counts a refusal.

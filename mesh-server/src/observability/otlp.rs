@@ -9,15 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, Request};
+use http::HeaderMap;
 use http_body_util::Full;
 use mesh_wire::RequestId;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::https_client::HttpsClient;
-use crate::observability::record::{RequestRecord, RouteKind, nanoseconds};
+use crate::observability::record::{Facts, RouteKind, nanoseconds};
 use crate::observability::trace_context::TraceContext;
 use crate::pipeline::body::BoxError;
 pub use collector_url::{CollectorUrl, CollectorUrlError};
@@ -83,7 +82,7 @@ impl Spans {
     pub(crate) fn record(
         &self,
         trace: TraceContext,
-        record: &RequestRecord,
+        facts: &Facts,
         request_id: &RequestId,
         status: u16,
         duration: Duration,
@@ -94,10 +93,10 @@ impl Spans {
         let end = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let span = Span {
             trace,
-            route: record.route(),
+            route: facts.route,
             request_id: request_id.as_str().to_owned(),
             status,
-            rows: record.read().map(|read| read.rows),
+            rows: facts.read.map(|read| read.rows),
             start: nanoseconds(end.saturating_sub(duration)),
             end: nanoseconds(end),
         };
@@ -115,14 +114,8 @@ struct Collector {
 }
 
 impl Collector {
-    /// Sends a batch.
     async fn send(&self, batch: String) -> Result<(), BoxError> {
-        let mut request = Request::post(self.url.uri()).body(Full::from(batch))?;
-        *request.headers_mut() = self.headers.clone();
-        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        let reply = tokio::time::timeout(SEND_TIMEOUT, self.client.send(request)).await;
-        let status = reply.map_err(|_| format!("no answer within {SEND_TIMEOUT:?}"))??.status();
-        if status.is_success() { Ok(()) } else { Err(format!("the reply is {status}").into()) }
+        self.client.post_json(self.url.uri(), self.headers.clone(), batch, SEND_TIMEOUT).await
     }
 }
 

@@ -1,26 +1,25 @@
 //! The record of a request, from which metrics, the access log and `Server-Timing` are written.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::StatusCode;
 use mesh_integrity::Session;
 use mesh_plan::Principal;
-use mesh_wire::{Effect, Route, WireError};
-use parking_lot::Mutex;
+use mesh_wire::{Route, WireError};
+use parking_lot::{Mutex, MutexGuard};
 
-use crate::identity::caller::{Caller, CallerKind};
+use crate::identity::caller::{Caller, Evidence};
 use crate::observability::audit::details::AuditDetails;
 use crate::observability::trace_context::TraceContext;
 
 /// Defines the kinds of routes: each with its method, its path without the base, and the protocol routes that it covers.
 macro_rules! route_kinds {
-    ($($(#[$about:meta])* $kind:ident($method:literal, $path:literal) $(= $route:pat)?,)+) => {
+    ($($(#[$meta:meta])* $kind:ident($method:literal, $path:literal) $(= $route:pat)?,)+) => {
         /// The kind of route that answers a request. It does not contain the names in the path, because it is a label
         /// of metrics, which should have few values.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub(crate) enum RouteKind {
-            $($(#[$about])* $kind,)+
+            $($(#[$meta])* $kind,)+
         }
 
         impl RouteKind {
@@ -40,6 +39,7 @@ macro_rules! route_kinds {
 
 route_kinds! {
     /// No route: the path is unknown or does not allow the method.
+    #[default]
     None("", "none"),
     Collection("GET", "/:entity") = Route::Collection { .. },
     Point("GET", "/:entity/:id") = Route::Point { .. },
@@ -72,35 +72,31 @@ impl RouteKind {
     }
 }
 
-/// The data that is reported about a request. One task writes it, and reads it at the end. The cells are thread-safe
-/// because futures that borrow the record move between threads.
+/// The record of a request that is being answered.
 #[derive(Debug)]
 pub(crate) struct RequestRecord {
     pub(crate) start: Instant,
     /// The trace that the request belongs to.
     pub(crate) trace: Option<TraceContext>,
-    route: OnceLock<RouteKind>,
-    until_read: OnceLock<Duration>,
-    read: OnceLock<ReadRecord>,
-    session: OnceLock<Arc<Session>>,
-    caller_kind: OnceLock<CallerKind>,
-    error: OnceLock<ErrorRecord>,
-    local: OnceLock<Arc<Principal>>,
-    audit: Mutex<Option<Box<AuditDetails>>>,
+    facts: Mutex<Facts>,
 }
 
-/// The error of a request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ErrorRecord {
-    pub(crate) kind: &'static str,
-    pub(crate) code: Option<&'static str>,
-    /// The status of the error. The reply of a failed tool call has another status.
-    pub(crate) status: StatusCode,
-    /// What became of the write, if there was one.
-    pub(crate) effect: Option<Effect>,
+/// What is reported about a request when it ends.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) route: RouteKind,
+    pub(crate) read: Option<ReadRecord>,
+    /// The name of the means by which the caller was identified.
+    pub(crate) caller: Option<&'static str>,
+    pub(crate) session: Option<Arc<Session>>,
+    /// The principal that all requests of this process have.
+    pub(crate) local: Option<Arc<Principal>>,
+    /// The first error. The reply of a failed tool call has another status.
+    pub(crate) error: Option<Box<WireError>>,
+    pub(crate) audit: Option<Box<AuditDetails>>,
 }
 
-/// A read that has finished.
+/// A read that has finished. A request has at most one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadRecord {
     pub(crate) rows: u64,
@@ -113,114 +109,26 @@ pub(crate) struct ReadRecord {
 impl RequestRecord {
     /// Starts the record of a request that has just arrived.
     pub(crate) fn new(trace: Option<TraceContext>) -> Self {
-        Self {
-            start: Instant::now(),
-            trace,
-            route: OnceLock::new(),
-            until_read: OnceLock::new(),
-            read: OnceLock::new(),
-            session: OnceLock::new(),
-            caller_kind: OnceLock::new(),
-            error: OnceLock::new(),
-            local: OnceLock::new(),
-            audit: Mutex::new(None),
-        }
+        Self { start: Instant::now(), trace, facts: Mutex::default() }
+    }
+
+    /// Locks the facts. Only one task uses them; the lock lets futures that borrow the record move between threads.
+    pub(crate) fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock()
     }
 
     /// Sets the kind of route.
     pub(crate) fn set_route(&self, route: RouteKind) {
-        let _ = self.route.set(route);
+        self.facts().route = route;
     }
 
-    /// Returns the kind of route.
-    pub(crate) fn route(&self) -> RouteKind {
-        self.route.get().copied().unwrap_or(RouteKind::None)
-    }
-
-    /// Sets the session, and the kind of the caller unless it is already set.
-    pub(crate) fn set_session(&self, kind: CallerKind, session: &Arc<Session>) {
-        self.set_caller_kind(kind);
-        let _ = self.session.set(Arc::clone(session));
-    }
-
-    /// Sets the kind of the caller.
-    pub(crate) fn set_caller_kind(&self, kind: CallerKind) {
-        let _ = self.caller_kind.set(kind);
-    }
-
-    /// Returns the user of the session.
-    pub(crate) fn user(&self) -> Option<&str> {
-        self.session.get().map(|session| session.user.as_str())
-    }
-
-    /// Returns the session.
-    pub(crate) fn session(&self) -> Option<&Arc<Session>> {
-        self.session.get()
-    }
-
-    /// Returns the kind of the caller.
-    pub(crate) fn caller_kind(&self) -> Option<CallerKind> {
-        self.caller_kind.get().copied()
-    }
-
-    /// Sets the kind, the session and the local principal of the caller, unless they are already set.
+    /// Sets what is known about the caller.
     pub(crate) fn set_caller(&self, caller: &Caller) {
-        let Some(kind) = caller.kind() else { return };
-        self.set_caller_kind(kind);
-        if let Some(session) = caller.session() {
-            let _ = self.session.set(Arc::clone(session));
-        }
-        if let (CallerKind::Local, Some(principal)) = (kind, caller.principal()) {
-            let _ = self.local.set(principal);
-        }
-    }
-
-    /// Returns the local principal, which all requests of this process have.
-    pub(crate) fn local(&self) -> Option<&Principal> {
-        self.local.get().map(|principal| &**principal)
-    }
-
-    /// Sets the error of the request.
-    pub(crate) fn set_error(&self, error: &WireError) {
-        let code = error.code.map(|code| code.as_str());
-        let _ = self.error.set(ErrorRecord {
-            kind: error.kind.as_str(),
-            code,
-            status: error.status,
-            effect: error.effect,
-        });
-    }
-
-    /// Returns the error of the request.
-    pub(crate) fn error(&self) -> Option<ErrorRecord> {
-        self.error.get().copied()
-    }
-
-    /// Changes the audit details of the request.
-    pub(crate) fn add_audit_details(&self, change: impl FnOnce(&mut AuditDetails)) {
-        change(self.audit.lock().get_or_insert_default());
-    }
-
-    /// Returns a part of the audit details of the request.
-    pub(crate) fn with_audit_details<T: Default>(&self, read: impl FnOnce(&AuditDetails) -> T) -> T {
-        self.audit.lock().as_deref().map(read).unwrap_or_default()
-    }
-
-    /// Records that the read starts. A request has at most one read.
-    pub(crate) fn read_started(&self) {
-        let _ = self.until_read.set(self.start.elapsed());
-    }
-
-    /// Records that the read has finished, and the number of its rows.
-    pub(crate) fn read_finished(&self, rows: usize) {
-        let until_start = self.until_read.get().copied().unwrap_or_default();
-        let duration = self.start.elapsed().saturating_sub(until_start);
-        let _ = self.read.set(ReadRecord { rows: rows as u64, until_start, duration });
-    }
-
-    /// Returns the read, if there was one.
-    pub(crate) fn read(&self) -> Option<ReadRecord> {
-        self.read.get().copied()
+        let Some(evidence) = caller.evidence() else { return };
+        let mut facts = self.facts();
+        facts.caller = Some(evidence.name());
+        facts.session = caller.session().cloned();
+        facts.local = caller.principal().filter(|_| matches!(evidence, Evidence::Local));
     }
 }
 

@@ -3,7 +3,7 @@
 use http::{Response, StatusCode};
 
 use super::audit::entry::Answered;
-use super::record::ReadRecord;
+use super::record::Facts;
 use super::server_timing::{self, SERVER_TIMING};
 use super::trace_context::TRACEPARENT;
 use crate::pipeline::body::Body;
@@ -17,9 +17,9 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
     let (shared, record) = (cx.shared, cx.record);
     let duration = record.start.elapsed();
     let status = reply.status();
-    let read = record.read();
+    let facts = record.facts();
     if shared.server_timing
-        && let Some(read) = read
+        && let Some(read) = facts.read
         && !status.is_client_error()
         && !status.is_server_error()
         && let Some(value) = server_timing::header(read, duration)
@@ -30,11 +30,12 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
         reply.headers_mut().insert(TRACEPARENT, value);
     }
     if let Some(metrics) = &shared.metrics {
-        metrics.answered(record, status.as_u16(), duration);
+        metrics.answered(&facts, status.as_u16(), duration);
     }
     if let Some(audit) = &shared.audit {
         audit.record(&Answered {
-            record,
+            facts: &facts,
+            trace: record.trace,
             method: cx.head.method,
             path: cx.uri.path(),
             address: cx.address,
@@ -45,20 +46,21 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
     }
     #[cfg(feature = "otlp")]
     if let (Some(spans), Some(trace)) = (&shared.spans, record.trace) {
-        spans.record(trace, record, cx.head.request_id, status.as_u16(), duration);
+        spans.record(trace, &facts, cx.head.request_id, status.as_u16(), duration);
     }
-    log(cx, status, duration.as_secs_f64(), read);
+    log(cx, &facts, status, duration.as_secs_f64());
 }
 
 /// Logs a request without its URL query, headers and body, which may hold secrets or personal data.
-fn log(cx: &RequestContext<'_>, status: StatusCode, seconds: f64, read: Option<ReadRecord>) {
+fn log(cx: &RequestContext<'_>, facts: &Facts, status: StatusCode, seconds: f64) {
+    let user = facts.session.as_ref().map(|session| session.user.as_str());
     macro_rules! line {
         ($level:ident, $message:literal) => {
             tracing::$level!(
                 target: ACCESS_LOG, request = %cx.head.request_id, trace = cx.record.trace.map(|trace| trace.trace_id()),
                 method = %cx.head.method, path = cx.uri.path(), status = status.as_u16(),
-                ms = (seconds * 1e5).round() / 100.0, rows = read.map(|read| read.rows),
-                client = cx.address.map(|address| address.to_string()), user = cx.record.user(), $message
+                ms = (seconds * 1e5).round() / 100.0, rows = facts.read.map(|read| read.rows),
+                client = cx.address.map(|address| address.to_string()), user, $message
             )
         };
     }

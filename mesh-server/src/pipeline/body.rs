@@ -14,7 +14,7 @@ use http_body_util::BodyExt as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::{Frame, SizeHint};
 
-pub(crate) use pace::Pace;
+pub use pace::Pace;
 pub(crate) use request::RequestBody;
 
 /// An error of any type.

@@ -133,8 +133,8 @@ impl<'r> RequestContext<'r> {
 
     /// Changes the audit details of the request, if there is an audit log.
     pub(crate) fn audit(&self, change: impl FnOnce(&mut AuditDetails)) {
-        if self.shared.audit.is_some() {
-            self.record.add_audit_details(change);
+        if let Some(log) = &self.shared.audit {
+            change(self.record.facts().audit.get_or_insert_with(|| Box::new(AuditDetails::new(log.values))));
         }
     }
 

@@ -69,20 +69,14 @@ pub(crate) enum Purpose {
 pub struct Queries {
     mesh: Arc<Mesh>,
     pub(crate) header_plans: HeaderPlans,
-    pub(crate) persisted: Option<Arc<Persisted>>,
+    /// The registered queries, which must have been checked against the same [`Mesh`]. `SPEC §8`
+    pub persisted: Option<Arc<Persisted>>,
 }
 
 impl Queries {
     /// Returns queries that `mesh` plans. None are registered.
     pub fn new(mesh: Arc<Mesh>) -> Self {
         Self { header_plans: HeaderPlans::new(&mesh), mesh, persisted: None }
-    }
-
-    /// Sets the registered queries, which must have been checked against the same [`Mesh`]. `SPEC §8`
-    #[must_use]
-    pub fn persisted(mut self, persisted: Persisted) -> Self {
-        self.persisted = Some(Arc::new(persisted));
-        self
     }
 
     /// Returns the query of the headers. `SPEC §2.3`

@@ -11,6 +11,7 @@ use super::context::RequestContext;
 use super::query::{RequestQuery, Target};
 use crate::identity::caller::Caller;
 use crate::observability::error_log;
+use crate::observability::record::ReadRecord;
 
 /// Finds the query of the headers.
 pub(crate) async fn query<'r>(cx: &RequestContext<'r>) -> Result<RequestQuery<'r>, WireError> {
@@ -42,12 +43,14 @@ pub(crate) async fn execute(
     context: &Context,
     plan: &Plan,
 ) -> Result<JsonBody, WireError> {
-    cx.record.read_started();
+    let until_start = cx.record.start.elapsed();
     let read = match cx.shared.mesh.read(plan, context) {
         Either::Left(read) => read.await,
         Either::Right(reading) => admission::run(cx, reading).await?.unwrap_or(Err(ResolveError::TimedOut)),
     };
-    cx.record.read_finished(read.as_ref().map_or(0, |body| body.rows));
+    let duration = cx.record.start.elapsed().saturating_sub(until_start);
+    let rows = read.as_ref().map_or(0, |body| body.rows as u64);
+    cx.record.facts().read = Some(ReadRecord { rows, until_start, duration });
     let body = read.map_err(|error| {
         error_log::resolve_error(cx.request_id(), &error);
         Error::Resolve(error)
@@ -63,7 +66,7 @@ fn reply(cx: &RequestContext<'_>, plan: &Plan, body: JsonBody) -> Response<Body>
         Method::GET | Method::HEAD => {
             (caching.get(&plan.node().entity), caching.tags(plan, cx.shared.mesh.schema()))
         }
-        _ => (caching.other(), None),
+        _ => (&caching.other, None),
     };
     let mut reply = response::read_with(&cx.head, body.bytes, body.digest, control.clone());
     reply.headers_mut().extend(tags);

@@ -38,7 +38,7 @@ pub(crate) fn refusal(cx: &RequestContext<'_>, error: &WireError) -> Response<Bo
 /// Counts and logs the error of a request, even if its reply has another status.
 pub(crate) fn report(cx: &RequestContext<'_>, error: &WireError) {
     cx.shared.metrics.as_ref().inspect(|metrics| metrics.refused(error));
-    cx.record.set_error(error);
+    cx.record.facts().error.get_or_insert_with(|| Box::new(error.clone()));
     tracing::debug!(request = %cx.head.request_id, status = error.status.as_u16(), "{error}");
 }
 

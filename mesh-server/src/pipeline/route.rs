@@ -59,8 +59,9 @@ pub(crate) fn custom<'r>(cx: &RequestContext<'_>, handler: Handler) -> RouteMatc
 
 /// Returns whether the request is for a route that writes, also if it is refused before its route is found.
 pub(crate) fn is_write(cx: &RequestContext<'_>) -> bool {
-    if cx.record.route() != RouteKind::None {
-        return cx.record.route().is_write();
+    let route = cx.record.facts().route;
+    if route != RouteKind::None {
+        return route.is_write();
     }
     let route = Route::parse(&cx.shared.base, &cx.shared.profiles, cx.head.method, cx.uri.path());
     route.is_ok_and(|route| RouteKind::from_route(&route).is_write())

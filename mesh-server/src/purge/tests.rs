@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::sync::atomic::AtomicU16;
 
-use http::{Response, StatusCode};
+use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Empty};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -67,10 +67,10 @@ fn current() -> Current {
 async fn changes_are_sent_after_everything_was_purged() {
     let mut cache = Cache::start(StatusCode::NO_CONTENT).await;
     let (changes, metrics) = (Changes::new(), Metrics::new());
-    Purge::new([cache.url.clone()])
-        .interval(Duration::ZERO)
-        .header(HeaderName::from_static("fastly-key"), HeaderValue::from_static("secret"))
-        .start(&current(), &changes, &metrics);
+    let mut purge = Purge::new(vec![cache.url.clone()]);
+    purge.interval = Duration::ZERO;
+    purge.headers.insert("fastly-key", HeaderValue::from_static("secret"));
+    purge.start(&current(), &changes, &metrics);
     let (headers, body) = cache.next().await;
     assert_eq!(body, json!({"surrogate_keys": ["/mesh"]}));
     assert_eq!(
@@ -88,7 +88,8 @@ async fn changes_are_sent_after_everything_was_purged() {
 async fn a_failed_purge_is_repeated_with_later_changes() {
     let mut cache = Cache::start(StatusCode::SERVICE_UNAVAILABLE).await;
     let (changes, metrics) = (Changes::new(), Metrics::new());
-    let purge = Purge::new([cache.url.clone()]).interval(Duration::ZERO).tag_header(TagHeader::CacheTag);
+    let mut purge = Purge::new(vec![cache.url.clone()]);
+    (purge.interval, purge.tags) = (Duration::ZERO, TagHeader::CacheTag);
     purge.start(&current(), &changes, &metrics);
     assert_eq!(cache.next().await.1, json!({"tags": ["/mesh"]}));
     assert_eq!(cache.next().await.1, json!({"tags": ["/mesh"]}), "again");

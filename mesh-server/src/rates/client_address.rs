@@ -1,6 +1,5 @@
 //! The address of a client, taken from the connection or from the headers of trusted proxies.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddrV4};
 
 use http::HeaderMap;
@@ -106,18 +105,11 @@ pub(crate) fn counted_address(address: IpAddr) -> IpAddr {
 }
 
 /// The error of a text that is neither an address nor a network.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is neither an address nor a network such as '10.0.0.0/8'")]
 pub struct ProxyError {
     text: String,
 }
-
-impl fmt::Display for ProxyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is neither an address nor a network such as '10.0.0.0/8'", self.text)
-    }
-}
-
-impl std::error::Error for ProxyError {}
 
 #[cfg(test)]
 mod tests {

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::hash::{BuildHasher as _, Hash, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use mesh_wire::WireError;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use super::rate::Rate;
@@ -13,6 +15,36 @@ use super::rate::Rate;
 const GROUPS: usize = 8_192;
 /// The number of slots in a group. A key belongs to one group.
 const SLOTS: usize = 8;
+
+/// A rate that each key may have. Clones share the counts.
+#[derive(Clone, Debug)]
+pub(crate) struct RateLimit {
+    rate: Rate,
+    limiter: Arc<Limiter>,
+}
+
+impl RateLimit {
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { rate, limiter: Arc::new(Limiter::new()) }
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    /// 429 if the rate is exceeded.
+    pub(crate) fn count(&self, key: impl Hash) -> Result<(), WireError> {
+        self.limiter.count(key, self.rate, self.limiter.now()).map_err(WireError::rate_limit)
+    }
+
+    /// Reverts a counted request.
+    pub(crate) fn uncount(&self, key: impl Hash) {
+        self.limiter.uncount(key, self.rate);
+    }
+
+    pub(crate) fn refused(&self) -> u64 {
+        self.limiter.refused()
+    }
+}
 
 /// Counts the requests of many keys. After a pause, a key may use its whole rate in one burst.
 ///
@@ -143,6 +175,19 @@ mod tests {
         }
         assert_eq!(limiter.count("ada", rate, Duration::ZERO), Ok(()));
         assert_eq!(limiter.count("ada", rate, Duration::ZERO), Err(3_600));
+    }
+
+    #[test]
+    fn a_reverted_request_admits_another() {
+        let limit = RateLimit::new(Rate::per_minute(2));
+        for _ in 0..10 {
+            assert_eq!([limit.count("ada"), limit.count("ada")], [Ok(()), Ok(())]);
+            limit.uncount("ada");
+            limit.uncount("ada");
+        }
+        assert_eq!([limit.count("ada"), limit.count("ada")], [Ok(()), Ok(())]);
+        assert_eq!(limit.count("ada").unwrap_err().status.as_u16(), 429);
+        assert_eq!((limit.count("bo"), limit.refused()), (Ok(()), 1));
     }
 
     #[test]

@@ -62,18 +62,11 @@ impl fmt::Display for Rate {
 }
 
 /// The error of a text that is not a rate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not a rate such as '100/s', '30/m' or '500/h', of at most {MAX_COUNT}")]
 pub struct RateError {
     text: String,
 }
-
-impl fmt::Display for RateError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "'{}' is not a rate such as '100/s', '30/m' or '500/h', of at most {MAX_COUNT}", self.text)
-    }
-}
-
-impl std::error::Error for RateError {}
 
 #[cfg(test)]
 mod tests {

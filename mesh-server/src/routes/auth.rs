@@ -11,7 +11,7 @@ use mesh_wire::{WireError, request, response};
 use serde_json::Value;
 
 use crate::identity::authenticator::{Credential, log_unavailable, proof, signature_target};
-use crate::identity::caller::CallerKind;
+use crate::identity::caller::SESSION;
 use crate::integrity::Integrity;
 use crate::pipeline::admission;
 use crate::pipeline::body::{Body, RequestBody};
@@ -31,9 +31,10 @@ pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<
     let _permit = admission::admit(cx)?;
     // A guess is counted and recorded even if its client does not wait for the answer.
     admission::begin(cx)?;
-    let login = integrity.begin_login(cx.parts(), &credentials).await?;
-    cx.audit(|details| details.account.clone_from(&login.account));
-    Ok(reply(cx, login.finish().await?))
+    let record_account =
+        |account: Option<&str>| cx.audit(|details| details.account = account.map(str::to_owned));
+    let issued = integrity.login_of(cx.parts(), &credentials, record_account).await?;
+    Ok(reply(cx, issued))
 }
 
 /// Exchanges a bearer for a session that ends no later than the bearer. `SPEC §17.5`
@@ -45,10 +46,10 @@ async fn exchange(
 ) -> Result<Response<Body>, WireError> {
     cx.audit(|details| details.event = Some("exchange"));
     let caller = cx.shared.authenticator.bearer_caller(&cx.parts(), token).await?;
-    let (Some(kind), Some(session)) = (caller.kind(), caller.session()) else {
+    let (Some(evidence), Some(session)) = (caller.evidence(), caller.session()) else {
         return Err(WireError::internal());
     };
-    cx.record.set_caller_kind(kind);
+    cx.record.facts().caller = Some(evidence.name());
     cx.shared.rates.check_session(session.session)?;
     if !credentials(cx, body).await?.is_empty() {
         let message =
@@ -79,7 +80,9 @@ async fn credentials(cx: &RequestContext<'_>, body: RequestBody) -> Result<Crede
 /// Returns the reply of a login.
 fn reply(cx: &RequestContext<'_>, issued: IssuedSession) -> Response<Body> {
     let body = Bytes::from(issued.to_json());
-    cx.record.set_session(CallerKind::Session, &Arc::new(issued.session));
+    let mut facts = cx.record.facts();
+    facts.caller.get_or_insert(SESSION);
+    facts.session = Some(Arc::new(issued.session));
     response::written(&cx.head, None, Some(body)).map(Body::from)
 }
 

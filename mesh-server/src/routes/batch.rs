@@ -17,7 +17,6 @@ use self::plan::Batch;
 use super::write::commit::{commit_all, logged};
 use crate::identity::caller::Caller;
 use crate::identity::signed::Content;
-use crate::observability::audit::AuditLog;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
@@ -133,8 +132,7 @@ fn check(
         let request = WriteRequest::new(target).with_principal(principal);
         cx.shared.mesh.check_write(&request).map_err(Error::from)?;
     }
-    let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
-    cx.audit(|details| details.add_step(&step.method, entity, target.as_ref(), fields.as_ref(), with_values));
+    cx.audit(|details| details.add_step(&step.method, entity, target.as_ref(), fields.as_ref()));
     Ok(CheckedStep { entity: entity.clone().into_owned(), is_write: target.is_some() })
 }
 

@@ -66,7 +66,7 @@ pub(crate) async fn answer(
         Some(body) if is_safe => response::read(&cx.head, body, None),
         body => response::written(&cx.head, location, body),
     };
-    if is_safe && cx.shared.identifies_callers() {
+    if is_safe && cx.shared.authenticator.identifies_callers() {
         response::set_private(&mut reply);
     }
     Ok(reply.map(Body::from))

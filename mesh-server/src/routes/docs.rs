@@ -11,7 +11,6 @@ use mesh_plan::ResolveError;
 use mesh_wire::{WireError, headers};
 
 use crate::identity::caller::Caller;
-use crate::observability::audit::AuditLog;
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
@@ -31,8 +30,7 @@ pub(crate) async fn answer(
     if call.is_guarded()
         && let Some(view) = ViewAs::from_headers(cx.head.headers)?
     {
-        let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
-        cx.audit(|details| details.set_view(view, &body, with_values));
+        cx.audit(|details| details.set_view(view, &body));
     }
     let context = cx.resolver_context(&caller);
     let mut visitor = Visitor::new(cx.head.headers, &context).with_peer(cx.address);

@@ -11,8 +11,8 @@ use hyper::body::Frame;
 use mesh_plan::backend::{Export, ExportFormat, ExportSink};
 use mesh_plan::{BoxFuture, Error, ResolveError};
 use mesh_wire::{WireError, response};
-use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 
 use crate::app::exports::Exports;
 use crate::clients::RETRY_AFTER;
@@ -21,9 +21,6 @@ use crate::observability::error_log;
 use crate::pipeline::body::{Body, BoxError};
 use crate::pipeline::context::RequestContext;
 use crate::pipeline::query::{Purpose, RequestQuery, Target};
-
-/// The outcome of an export; `None` until it has ended.
-type Outcome = Arc<Mutex<Option<Result<u64, ResolveError>>>>;
 
 /// Starts an export. The reply starts when the first piece is ready, so that an earlier failure is sent as an error.
 pub(crate) async fn answer(
@@ -46,7 +43,7 @@ pub(crate) async fn answer(
     let permit = permit.map_err(|_| WireError::unavailable(RETRY_AFTER))?;
     let mut task = ExportTask::start(cx, caller, plan, format, exports);
     let Some(first) = task.pieces.recv().await else {
-        let Some(error) = task.take_failure() else { return Ok(head.map(|()| Body::from(Bytes::new()))) };
+        let Err(error) = task.outcome().await else { return Ok(head.map(|()| Body::from(Bytes::new()))) };
         error_log::resolve_error(cx.request_id(), &error);
         return Err(Error::Resolve(error).into());
     };
@@ -57,7 +54,7 @@ pub(crate) async fn answer(
         };
         let piece: Option<Result<_, BoxError>> = match piece {
             Some(piece) => Some(Ok(Frame::data(Bytes::from(piece)))),
-            None => task.take_failure().map(|_| Err("the export has failed".into())),
+            None => task.outcome().await.err().map(|_| Err("the export has failed".into())),
         };
         piece.map(|piece| (piece, (None, task)))
     });
@@ -75,8 +72,8 @@ fn content_type(format: ExportFormat) -> &'static str {
 /// An export in progress. It is aborted when this value is dropped.
 struct ExportTask {
     pieces: mpsc::Receiver<Vec<u8>>,
-    outcome: Outcome,
-    task: tokio::task::AbortHandle,
+    /// The one task of the export.
+    tasks: JoinSet<Result<u64, ResolveError>>,
 }
 
 impl ExportTask {
@@ -93,9 +90,9 @@ impl ExportTask {
         let export = Export::new(format, PieceSender { sender: sender.clone(), deadline_signal });
         let deadline = Instant::now() + exports.timeout;
         let context = cx.resolver_context(caller).with_deadline(deadline);
-        let (mesh, outcome) = (Arc::clone(&cx.shared.mesh), Outcome::default());
-        let ended = Arc::clone(&outcome);
-        let task = tokio::spawn(async move {
+        let mesh = Arc::clone(&cx.shared.mesh);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async move {
             let exporting = tokio::time::timeout_at(deadline.into(), mesh.export(&plan, &context, export));
             let result = exporting.await.unwrap_or(Err(ResolveError::TimedOut));
             match &result {
@@ -105,25 +102,18 @@ impl ExportTask {
                 }
                 Err(_) => tracing::debug!(request = context.request_id(), "the client of an export is gone"),
             }
-            *ended.lock() = Some(result);
-            // The outcome is set before the channel is closed.
-            drop((sender, deadline_sender));
+            drop(deadline_sender);
+            result
         });
-        Self { pieces, outcome, task: task.abort_handle() }
+        Self { pieces, tasks }
     }
 
-    /// Returns the error of an export that has ended. Must be called only once.
-    fn take_failure(&mut self) -> Option<ResolveError> {
-        match self.outcome.lock().take() {
-            Some(result) => result.err(),
-            None => Some(ResolveError::Panicked("an export".to_owned())),
+    /// Waits for the end of the export, after its last piece. Must be called only once.
+    async fn outcome(&mut self) -> Result<u64, ResolveError> {
+        match self.tasks.join_next().await {
+            Some(Ok(result)) => result,
+            _ => Err(ResolveError::Panicked("an export".to_owned())),
         }
-    }
-}
-
-impl Drop for ExportTask {
-    fn drop(&mut self) {
-        self.task.abort();
     }
 }
 

@@ -1,7 +1,6 @@
 //! Stored files: whole or in ranges, with headers that keep browsers from running them. `SPEC §9.7`
 
 use std::future::Future;
-use std::ops::Range;
 
 use futures_util::TryStreamExt as _;
 use http::header::{
@@ -12,7 +11,8 @@ use http::header::{
 use http::{Method, Response, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use mesh_uploads::{Blob, BlobInfo, LinkMethod, RequestedRange, StorageKey, StoreError, StoreErrorKind};
+use mesh_plan::BoxFuture;
+use mesh_uploads::{BlobInfo, LinkMethod, RequestedRange, StorageKey, StoreError, StoreErrorKind};
 use mesh_wire::response::ETag;
 use mesh_wire::{ErrorKind, RequestHead, WireError, headers, response};
 
@@ -63,7 +63,8 @@ pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response
         set(reply.headers_mut(), CONTENT_RANGE, &span);
     }
     if *cx.head.method != Method::HEAD && length > 0 {
-        let blob = wait(cx, open(cx, uploads, key, range)).await?.ok_or_else(missing)?;
+        let opened = find(cx, uploads, key, || uploads.store.open(key, range.clone()));
+        let blob = wait(cx, opened).await?.ok_or_else(missing)?;
         *reply.body_mut() = Body::stream(StreamBody::new(blob.bytes.map_ok(Frame::data)));
     }
     Ok(reply)
@@ -91,46 +92,30 @@ async fn look_up(
     uploads: &Uploads,
     key: StorageKey,
 ) -> Result<Option<(BlobInfo, Option<String>)>, StoreError> {
-    let Some(info) = find(cx, uploads, key).await? else { return Ok(None) };
+    let info = find(cx, uploads, key, || uploads.store.find(key)).await?;
+    let Some(info) = info else { return Ok(None) };
     let is_head = *cx.head.method == Method::HEAD;
     let method = if is_head { LinkMethod::Head } else { LinkMethod::Get };
     Ok(Some((info, uploads.store.presigned_url(key, method).await?)))
 }
 
-/// Finds a published file.
-async fn find(
+/// Looks for a published file, which a sweep may hide for a moment.
+async fn find<'s, T>(
     cx: &RequestContext<'_>,
-    uploads: &Uploads,
+    uploads: &'s Uploads,
     key: StorageKey,
-) -> Result<Option<BlobInfo>, StoreError> {
+    look: impl Fn() -> BoxFuture<'s, Result<Option<T>, StoreError>>,
+) -> Result<Option<T>, StoreError> {
     for _ in 0..TRIES {
-        if let Some(info) = uploads.store.find(key).await? {
-            return Ok(Some(info));
+        if let Some(found) = look().await? {
+            return Ok(Some(found));
         }
         if !settle(cx, uploads, key).await? {
             break;
         }
     }
     // A sweep may have made it visible again.
-    uploads.store.find(key).await
-}
-
-/// Opens a published file, which may have been hidden since it was found.
-async fn open(
-    cx: &RequestContext<'_>,
-    uploads: &Uploads,
-    key: StorageKey,
-    range: Option<Range<u64>>,
-) -> Result<Option<Blob>, StoreError> {
-    for _ in 0..TRIES {
-        if let Some(blob) = uploads.store.open(key, range.clone()).await? {
-            return Ok(Some(blob));
-        }
-        if !settle(cx, uploads, key).await? {
-            break;
-        }
-    }
-    uploads.store.open(key, range).await
+    look().await
 }
 
 /// Publishes a sealed file that has a record. Records are committed shortly before their files are published, and a

@@ -66,7 +66,7 @@ pub(super) async fn upload(
     });
     let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
     let announced = body.announced();
-    uploads.check_announced(announced)?;
+    uploads.check_announced(cx.shared.mesh.schema(), announced)?;
     let caller = authenticate::without_body(cx, Signed::Upload).await?;
     if !is_form(cx) {
         return Err(UploadError::from(MultipartError::NotForm).into());

@@ -16,7 +16,7 @@ use mesh_wire::{WireError, response};
 use self::commit::{commit_and_read, fields};
 use crate::identity::caller::Caller;
 use crate::identity::signed::{Content, Signed};
-use crate::observability::audit::{AuditLog, details as audit};
+use crate::observability::audit::details as audit;
 use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
@@ -66,8 +66,7 @@ pub(crate) async fn answer(
         return many::create(cx, &caller, target, body).await;
     }
     let fields = body.as_ref().map(|body| fields(cx.head.headers, body)).transpose()?;
-    let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
-    cx.audit(|details| fields.iter().for_each(|fields| details.set_fields(fields, with_values)));
+    cx.audit(|details| fields.iter().for_each(|fields| details.set_fields(fields)));
     let shape = shape(cx, &caller).await?;
     let principal = caller.principal();
     let mut write = WriteRequest::new(target).with_principal(principal.as_deref());

@@ -11,22 +11,35 @@ fn app() -> AppBuilder {
     App::builder(Mesh::builder(schema).build().unwrap())
 }
 
-fn docs(path: &str) -> Options {
-    Options::default().path(path)
+fn app_with_docs(options: Options) -> AppBuilder {
+    let mut app = app();
+    app.docs = Some(options);
+    app
+}
+
+fn app_with_docs_at(path: &str) -> AppBuilder {
+    app_with_docs(Options::default().path(path))
 }
 
 #[test]
 fn the_path_of_the_tools_for_agents_is_theirs() {
-    let surface = |path: &str| app().mcp(Mcp::new()).docs(docs(path)).build();
+    let surface = |path: &str| {
+        let mut app = app_with_docs_at(path);
+        app.mcp = Some(Mcp::default());
+        app.build()
+    };
     assert_eq!(surface("/mesh/mcp").unwrap_err(), BuildError::DocsAtMcpPath("/mesh/mcp".to_owned()));
     assert!(surface("/mesh/docs").is_ok());
-    assert!(app().docs(docs("/mesh/mcp")).build().is_ok(), "there are no tools");
+    assert!(app_with_docs_at("/mesh/mcp").build().is_ok(), "there are no tools");
 }
 
 #[test]
 fn the_docs_surface_does_not_hide_the_data() {
-    let at =
-        |base: &str, path: &str| app().base_path(BasePath::parse(base).unwrap()).docs(docs(path)).build();
+    let at = |base: &str, path: &str| {
+        let mut app = app_with_docs_at(path);
+        app.base_path = BasePath::parse(base).unwrap();
+        app.build()
+    };
     for (base, path) in [("/mesh", "/mesh"), ("/api/mesh", "/api"), ("/", "/")] {
         assert_eq!(at(base, path).unwrap_err(), BuildError::DocsAtBasePath(BasePath::parse(base).unwrap()));
     }
@@ -37,7 +50,7 @@ fn the_docs_surface_does_not_hide_the_data() {
 
 #[test]
 fn views_as_another_role_need_an_audit_log() {
-    let error = app().docs(Options::default().view_as(["editor"])).build().unwrap_err();
+    let error = app_with_docs(Options::default().view_as(["editor"])).build().unwrap_err();
     assert_eq!(error, BuildError::ViewAsWithoutAudit);
     assert!(error.to_string().contains("requires an audit log"), "{error}");
 }

@@ -124,14 +124,15 @@ impl Site {
         // The cache in memory is almost empty, so that dropped queries are unknown.
         let persisted = Persisted::new(Registration::Open).memory(0, 0).store(Arc::new(queries.clone()));
         let store = FileStore::open(folder.join("files")).unwrap();
-        let mut app = App::builder(mesh).mutations(true).events(Events::new()).uploads(Uploads::new(store));
+        let mut app = App::builder(mesh);
+        app.mutations = true;
+        app.events = Some(Events::default());
+        app.uploads = Some(Uploads::new(store));
         if integrity {
-            app = app.persisted(persisted);
+            app.persisted = Some(persisted);
             let secret = Secret::new("a secret that only tests have, and long enough").unwrap();
-            app = app.integrity(Integrity::new(
-                Gate::new(Keys::new(&secret)).binding(Binding::Require),
-                Everybody,
-            ));
+            let gate = Gate::new(Keys::new(&secret)).binding(Binding::Require);
+            app.authenticator.integrity = Some(Integrity::new(gate, Everybody));
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = Endpoint::parse(&format!("http://{}/mesh", listener.local_addr().unwrap())).unwrap();

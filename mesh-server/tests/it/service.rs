@@ -34,12 +34,14 @@ impl Authenticator for Open {
 fn app(base: &str) -> AppBuilder {
     let schema = Schema::builder().entity("post", |it| it.field("id", FieldType::Integer)).build().unwrap();
     let tables = Tables::new().with("posts", ["id"], [vec![1.into()]]);
-    App::builder(Mesh::builder(schema).default_resolver(tables).build().unwrap())
-        .base_path(BasePath::parse(base).unwrap())
+    let mut app = App::builder(Mesh::builder(schema).default_resolver(tables).build().unwrap());
+    app.base_path = BasePath::parse(base).unwrap();
+    app
 }
 
-fn nested(prefix: &str, base: &str, app: AppBuilder) -> Router {
-    let mesh = app.base_path(BasePath::parse(base).unwrap()).build().unwrap().into_service();
+fn nested(prefix: &str, base: &str, mut app: AppBuilder) -> Router {
+    app.base_path = BasePath::parse(base).unwrap();
+    let mesh = app.build().unwrap().into_service();
     Router::new().nest_service(prefix, mesh.with_stripped_prefix(BasePath::parse(prefix).unwrap()))
 }
 
@@ -85,7 +87,9 @@ async fn reads_work_behind_any_router() {
 async fn paths_outside_of_the_base_are_those_of_the_fallback() {
     let hello =
         Router::new().route("/hello", axum::routing::post(async |name: String| format!("hello {name}")));
-    let mesh = app("/mesh").fallback(hello).build().unwrap();
+    let mut mesh = app("/mesh");
+    mesh.set_fallback(hello);
+    let mesh = mesh.build().unwrap();
     let router = Router::new().fallback_service(mesh.into_service());
     let post = |path: &str| Request::post(path).body(Bytes::from_static(b"you")).unwrap();
     assert_eq!(ask(&router, post("/hello")).await, (StatusCode::OK, "hello you".to_owned()));
@@ -99,7 +103,9 @@ async fn paths_outside_of_the_base_are_those_of_the_fallback() {
 #[tokio::test]
 async fn a_fallback_is_told_the_address_of_the_client() {
     let who = axum::routing::get(async |Extension(ClientAddress(address))| address.to_string());
-    let mesh = app("/mesh").fallback(Router::new().route("/who", who)).build().unwrap();
+    let mut mesh = app("/mesh");
+    mesh.set_fallback(Router::new().route("/who", who));
+    let mesh = mesh.build().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let _server = tokio::spawn(Server::new(mesh).serve(listener, std::future::pending()));
@@ -114,7 +120,11 @@ async fn signatures_cover_the_path_that_was_sent() {
     let secret = Secret::new("a secret that only tests have, and long enough").unwrap();
     let gate = Gate::new(Keys::new(&secret)).binding(Binding::Require);
     let integrity = Integrity::new(gate, Open);
-    let signed = || app("/").integrity(integrity.clone());
+    let signed = || {
+        let mut app = app("/");
+        app.authenticator.integrity = Some(integrity.clone());
+        app
+    };
     let router = nested("/api/mesh", "/api/mesh", signed());
     let at = Endpoint::parse("http://localhost/api/mesh").unwrap();
     let (status, body) = ask(&router, client::login(&at, &serde_json::Map::new()).unwrap()).await;

@@ -61,12 +61,12 @@ impl Fixture {
         };
         let mesh = Mesh::builder(schema).default_resolver(tables).default_mutator(mutator);
         let handled = Arc::new(Mutex::new(Vec::new()));
-        let uploads = Uploads::new(FileStore::open(&folder).unwrap()).max_bytes(2000).handler(
-            "user",
-            "banner",
-            Own(Arc::clone(&handled)),
-        );
-        let app = App::builder(of_mesh(mesh).build().unwrap()).uploads(of_uploads(uploads)).build().unwrap();
+        let mut uploads = Uploads::new(FileStore::open(&folder).unwrap());
+        uploads.policy.max_bytes = 2000;
+        let uploads = uploads.handler("user", "banner", Own(Arc::clone(&handled)));
+        let mut app = App::builder(of_mesh(mesh).build().unwrap());
+        app.uploads = Some(of_uploads(uploads));
+        let app = app.build().unwrap();
         Self { app, folder, handled }
     }
 

@@ -72,7 +72,10 @@ fn app_with_limits(path: &Path, limits: mesh_server::TransportLimits) -> App {
     let sqlite = Database::open(path).unwrap();
     let writer = sqlite.writer().unwrap();
     let mesh = Mesh::builder(schema()).default_resolver(sqlite).default_mutator(writer);
-    App::builder(mesh.build().unwrap()).mutations(true).limits(limits).build().unwrap()
+    let mut app = App::builder(mesh.build().unwrap());
+    app.mutations = true;
+    app.limits = limits;
+    app.build().unwrap()
 }
 
 async fn send(app: &App, method: &str, path: &str, body: &str) -> (StatusCode, Value) {

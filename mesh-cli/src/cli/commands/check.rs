@@ -139,7 +139,9 @@ fn dry_run(settings: &LoadedConfig, parts: &OpenedParts) -> Vec<Result<(), Failu
 fn check_queries(config: &Config, mesh: Mesh) -> Result<(), Failure> {
     let (_, tools) = queries(config, &mesh, None)?;
     if config.mcp.enabled != McpTools::Off {
-        App::builder(mesh).mcp(tools).build().map_err(Failure::usage_error)?;
+        let mut app = App::builder(mesh);
+        app.mcp = Some(tools);
+        app.build().map_err(Failure::usage_error)?;
     }
     Ok(())
 }

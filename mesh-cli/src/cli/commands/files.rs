@@ -39,7 +39,9 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     let store = uploads(&config)?;
     let mesh = Mesh::builder(source.schema).limits(config.plan_limits());
     let mesh = mesh.default_shared(database, None);
-    let app = App::builder(mesh.build()?).uploads(store).build()?;
+    let mut app = App::builder(mesh.build()?);
+    app.uploads = Some(store);
+    let app = app.build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let swept = {
         let _spinner = Spinner::start("looking up the records of stored files");

@@ -16,7 +16,7 @@ pub(crate) fn admin(database: Option<&Database>) -> Admin {
         health.probe("database", move || Box::pin(check(probed.clone())));
         metrics.add(move |out| expose(&database, out));
     }
-    Admin::new(health, metrics)
+    Admin { health, metrics }
 }
 
 /// Checks that the database can be read. The cause goes to the log only, because it may name files and hosts.

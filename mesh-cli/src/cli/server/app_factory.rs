@@ -14,8 +14,8 @@ use mesh_schema::{Field, Schema};
 use mesh_server::mesh_integrity::passwords::Accounts;
 use mesh_server::otlp::Spans;
 use mesh_server::{
-    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, ClientLimits, Events, Exports, Integrity, Rates,
-    Uploads,
+    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, Caller, ClientLimits, Events, Exports, Integrity,
+    Rates, Uploads,
 };
 use mesh_wire::Cors;
 
@@ -68,7 +68,7 @@ impl AppFactory {
             database.as_ref().filter(|_| writes).map(|database| database.open_writer()).transpose()?;
         let secret = secret(config)?;
         let admin = admin::admin(database.as_ref());
-        let state = state::open(config, database.as_ref(), admin.health()).await?;
+        let state = state::open(config, database.as_ref(), &admin.health).await?;
         let changes = Changes::new();
         if config.follows_changes()
             && let Some(database) = &database
@@ -79,9 +79,9 @@ impl AppFactory {
             Some(secret) => Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?),
             None => None,
         };
-        let audit = audit::start(config, database.as_ref(), admin.metrics()).await?;
+        let audit = audit::start(config, database.as_ref(), &admin.metrics).await?;
         let api_keys = api_keys(config, database.as_ref()).await?;
-        let bearer = bearer(config, admin.health()).await?;
+        let bearer = bearer(config, &admin.health).await?;
         let (cors, limits, otlp) = (&config.cors.origins, &config.limits, &config.otlp);
         Ok(Self {
             admin,
@@ -96,12 +96,13 @@ impl AppFactory {
             state,
             uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
             cors: if cors.is_empty() { None } else { Some(Cors::new(cors)?) },
-            exports: config
-                .export
-                .enabled
-                .then(|| Exports::new().timeout(config.export.timeout).at_once(config.exports_at_once())),
+            exports: config.export.enabled.then(|| {
+                let mut exports = Exports::at_once(config.exports_at_once());
+                exports.timeout = config.export.timeout;
+                exports
+            }),
             clients: config.client_limits(),
-            rates: Rates::new()
+            rates: Rates::default()
                 .per_address(limits.per_address)
                 .per_session(limits.per_session)
                 .invalid_credentials_per_minute(limits.login_per_minute.saturating_mul(60)),
@@ -151,73 +152,67 @@ impl AppFactory {
         if mesh.has_policies() {
             useless_caching(config).iter().for_each(|warning| tracing::warn!("{warning}"));
         }
-        let mut app = App::builder(Arc::clone(&mesh))
-            .caching(caching)
-            .base_path(config.base.clone())
-            .limits(config.transport_limits())
-            .rates(self.rates.clone())
-            .client_limits(self.clients.clone())
-            .trusted_proxies(config.trusted_proxies.clone())
-            .allowed_hosts(config.hosts())
-            .mutations(config.mutations.enabled)
-            .server_timing(true);
-        app = match config.admin.listen {
-            None => app.admin(self.admin.clone()),
-            Some(_) => app.metrics(self.admin.metrics().clone()),
-        };
-        app = with(app, self.audit.clone(), AppBuilder::audit);
-        app = with(app, self.spans.clone(), AppBuilder::spans);
-        app = self.with_changes(app);
-        app = self.identify(app);
-        app = self.with_queries(app, &mesh)?;
-        app = with(app, self.uploads.clone().filter(|_| takes_files), AppBuilder::uploads);
-        app = with(app, self.cors.clone(), AppBuilder::cors);
-        app = with(app, self.exports.clone(), AppBuilder::exports);
-        if config.docs.enabled {
-            app = app.docs(entity_settings::docs(config, mesh.schema())?);
+        let mut app = App::builder(Arc::clone(&mesh));
+        app.caching = caching;
+        app.base_path = config.base.clone();
+        app.limits = config.transport_limits();
+        app.rates = self.rates.clone();
+        app.client_limits = self.clients.clone();
+        app.trusted_proxies = config.trusted_proxies.clone();
+        app.allowed_hosts = config.hosts();
+        app.mutations = config.mutations.enabled;
+        app.server_timing = true;
+        match config.admin.listen {
+            None => app.admin = Some(self.admin.clone()),
+            Some(_) => app.metrics = Some(self.admin.metrics.clone()),
         }
+        app.audit = self.audit.clone();
+        app.spans = self.spans.clone();
+        app.uploads = self.uploads.clone().filter(|_| takes_files);
+        app.cors = self.cors.clone();
+        app.exports = self.exports.clone();
+        if config.docs.enabled {
+            app.docs = Some(entity_settings::docs(config, mesh.schema())?);
+        }
+        self.set_changes(&mut app);
+        self.set_callers(&mut app);
+        self.set_queries(&mut app, &mesh)?;
         app.build().map_err(Failure::usage_error)
     }
 
-    /// Adds the channel of changes, and the event streams that report them.
-    fn with_changes(&self, mut app: AppBuilder) -> AppBuilder {
+    /// Sets the channel of changes, and the event streams that report them.
+    fn set_changes(&self, app: &mut AppBuilder) {
         let config = &self.config;
         if config.follows_changes() {
-            app = app.changes(self.changes.clone());
+            app.changes = self.changes.clone();
         }
         if config.events.enabled {
-            app = app.events(Events::new().heartbeat(config.events.heartbeat));
+            let mut events = Events::default();
+            events.heartbeat = config.events.heartbeat;
+            app.events = Some(events);
         }
-        app
     }
 
-    /// Adds the registered queries, and the tools for agents.
-    fn with_queries(&self, app: AppBuilder, mesh: &Mesh) -> Result<AppBuilder, Failure> {
+    /// Sets the registered queries, and the tools for agents.
+    fn set_queries(&self, app: &mut AppBuilder, mesh: &Mesh) -> Result<(), Failure> {
         let (registry, tools) = queries(&self.config, mesh, self.state.as_ref())?;
-        let app = with(app, registry, AppBuilder::persisted);
-        Ok(if self.config.mcp.enabled != McpTools::Off { app.mcp(tools) } else { app })
+        app.persisted = registry;
+        app.mcp = (self.config.mcp.enabled != McpTools::Off).then_some(tools);
+        Ok(())
     }
 
-    /// Adds the kinds of credentials that identify callers.
-    fn identify(&self, mut app: AppBuilder) -> AppBuilder {
+    /// Sets how callers identify themselves.
+    fn set_callers(&self, app: &mut AppBuilder) {
         let settings = &self.config.bearer;
-        app = with(app, self.integrity.clone(), AppBuilder::integrity);
-        app = with(app, self.api_keys.clone(), AppBuilder::api_keys);
-        app = with(app, self.bearer.clone(), AppBuilder::bearer);
-        app = with(app, self.local.clone(), AppBuilder::local_principal);
-        app = app.allow_unsigned_bearers(settings.unsigned);
+        let authenticator = &mut app.authenticator;
+        authenticator.integrity = self.integrity.clone();
+        authenticator.api_keys = self.api_keys.clone();
+        authenticator.bearer = self.bearer.clone();
+        authenticator.allows_unsigned_bearers = settings.unsigned;
         if !settings.anonymous.is_empty() {
-            app = app.anonymous_role(settings.anonymous.as_str());
+            authenticator.anonymous = Some(Caller::anonymous(settings.anonymous.as_str()));
         }
-        app
-    }
-}
-
-/// Adds a part to the application, if it is configured.
-fn with<T>(app: AppBuilder, part: Option<T>, add: impl FnOnce(AppBuilder, T) -> AppBuilder) -> AppBuilder {
-    match part {
-        Some(part) => add(app, part),
-        None => app,
+        app.local_principal = self.local.clone();
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) async fn start(
     } else {
         return Ok(None);
     };
-    let log = log.values(settings.values);
+    log.values = settings.values;
     let source = log.clone();
     metrics.add(move |out| source.write_metrics(out));
     Ok(Some(log))

@@ -41,12 +41,11 @@ pub(crate) fn docs(config: &Config, schema: &Schema) -> Result<Options, Failure>
 pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failure> {
     let settings = &config.caching;
     check_entities("caching.entities", settings.entities.keys(), schema)?;
-    let mut caching = Caching::new(settings.control.clone());
-    if let Some(header) = settings.tags {
-        caching = caching.tags(header);
-    }
+    let mut caching = Caching::default();
+    caching.control = settings.control.clone();
+    caching.tags = settings.tags;
     for (key, control) in &settings.entities {
-        caching = caching.entity(key, control.clone());
+        caching.entities.insert(key.clone(), control.clone());
     }
     Ok(caching)
 }

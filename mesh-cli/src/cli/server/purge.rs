@@ -13,10 +13,10 @@ pub(crate) fn start(config: &Config, factory: &AppFactory, current: &Current) {
     }
     let mut purge = Purge::new(settings.urls.iter().cloned());
     if let Some((name, value)) = settings.header.as_ref().and_then(|line| line.header()) {
-        purge = purge.header(name, value);
+        purge.headers.append(name, value);
     }
     if let Some(header) = config.caching.tags {
-        purge = purge.tag_header(header);
+        purge.tags = header;
     }
-    purge.start(current, &factory.changes, factory.admin.metrics());
+    purge.start(current, &factory.changes, &factory.admin.metrics);
 }

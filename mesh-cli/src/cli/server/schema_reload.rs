@@ -58,7 +58,7 @@ impl SchemaReload {
             if let Some(reason) = reason.or(changed) {
                 self.served = now;
                 let reloaded = reload(&self.factory, &self.current, reason).await;
-                self.factory.admin.health().set("schema", check(&reloaded));
+                self.factory.admin.health.set("schema", check(&reloaded));
                 let refuse = |why: &str| {
                     tracing::error!(
                         "the new schema was rejected ({reason}); the old one stays in use: {why}"

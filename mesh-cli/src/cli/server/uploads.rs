@@ -9,7 +9,7 @@ use crate::config::Config;
 /// Opens the store of files.
 pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
     let settings = &config.uploads;
-    let uploads = match settings.store.split_once(':') {
+    let mut uploads = match settings.store.split_once(':') {
         Some(("file", folder)) if !folder.is_empty() => {
             Uploads::new(FileStore::open(folder).context(format_args!("cannot store files in {folder}"))?)
         }
@@ -28,10 +28,10 @@ pub(crate) fn uploads(config: &Config) -> Result<Uploads, Failure> {
             )));
         }
     };
-    Ok(uploads
-        .path(settings.path.clone())
-        .max_bytes(settings.max_bytes)
-        .content_types(settings.content_types.clone()))
+    uploads.path = settings.path.clone().into();
+    uploads.policy.max_bytes = settings.max_bytes;
+    uploads.policy.content_types = settings.content_types.clone();
+    Ok(uploads)
 }
 
 /// Opens a bucket with the `AWS_` variables that other S3 tools use.

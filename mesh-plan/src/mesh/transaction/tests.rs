@@ -107,7 +107,8 @@ fn records_of_a_list_are_one_step_and_one_change_each() {
 #[test]
 fn records_of_a_list_may_have_other_members_in_another_order() {
     let (mesh, _) = mesh();
-    let list = Fields::parse_list(br#"[{"n": 1, "id": 2}, {"id": 3, "n": 4}, {"id": 5}, {"n": 6}]"#).unwrap();
+    let list = [r#"{"n": 1, "id": 2}"#, r#"{"id": 3, "n": 4}"#, r#"{"id": 5}"#, r#"{"n": 6}"#]
+        .map(|fields| Fields::parse(fields.as_bytes()).unwrap());
     let request = WriteRequest::new(WriteTarget::Create { entity: "a" });
     let (planned, invalid) = mesh.plan_creates(&request, &list).unwrap();
     assert!(invalid.is_none());
@@ -120,7 +121,10 @@ fn records_of_a_list_may_have_other_members_in_another_order() {
     assert_eq!(planned.iter().map(values).take(3).collect::<Vec<_>>(), expected);
     assert_eq!(planned.last().map(values), Some(vec![value("n", 6)]));
     let (planned, invalid) = mesh
-        .plan_creates(&request, &Fields::parse_list(br#"[{"n": 1}, {"m": 1, "n": "x"}]"#).unwrap())
+        .plan_creates(
+            &request,
+            &[r#"{"n": 1}"#, r#"{"m": 1, "n": "x"}"#].map(|fields| Fields::parse(fields.as_bytes()).unwrap()),
+        )
         .unwrap();
     let invalid = invalid.unwrap();
     assert_eq!((planned.len(), invalid.item), (1, Some(1)));

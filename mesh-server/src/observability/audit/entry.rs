@@ -6,12 +6,13 @@ use std::time::{Duration, SystemTime};
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use mesh_integrity::unix_millis;
-use mesh_wire::Effect;
+use mesh_wire::{Code, Effect};
+use serde_json::{Number, Value};
 
 use super::details::READ;
-use super::json::Members;
-use crate::identity::caller::CallerKind;
-use crate::observability::record::{RequestRecord, RouteKind};
+use super::json::{Members, text};
+use crate::observability::record::{Facts, RouteKind};
+use crate::observability::trace_context::TraceContext;
 
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,8 @@ pub struct AuditEntry {
 
 /// A request that was answered.
 pub(crate) struct Answered<'r> {
-    pub(crate) record: &'r RequestRecord,
+    pub(crate) facts: &'r Facts,
+    pub(crate) trace: Option<TraceContext>,
     pub(crate) method: &'r Method,
     pub(crate) path: &'r str,
     /// The client's address.
@@ -45,7 +47,7 @@ pub(super) fn is_refusal(status: StatusCode) -> bool {
 /// requests that were refused are logged.
 pub(super) fn event(request: &Answered<'_>, status: StatusCode) -> Option<&'static str> {
     use RouteKind::{Custom, Login, Logout, Register};
-    let event = match request.record.route() {
+    let event = match request.facts.route {
         route if route.is_write() => Some("write"),
         Login => Some("login"),
         Logout => Some("logout"),
@@ -53,96 +55,79 @@ pub(super) fn event(request: &Answered<'_>, status: StatusCode) -> Option<&'stat
         Custom if !matches!(*request.method, Method::GET | Method::HEAD) => Some("request"),
         _ => None,
     };
-    let event =
-        request.record.with_audit_details(|details| details.event).or(event).filter(|event| *event != READ);
+    let detail = request.facts.audit.as_ref().and_then(|details| details.event);
+    let event = detail.or(event).filter(|event| *event != READ);
     event.or_else(|| is_refusal(status).then_some("request"))
 }
 
 /// Returns the entry of a request.
 pub(super) fn request_entry(request: &Answered<'_>, event: &'static str, status: StatusCode) -> AuditEntry {
-    let record = request.record;
+    let facts = request.facts;
+    let error = facts.error.as_deref();
     // What is stored decides, not whether the reply was successful.
-    let outcome = match record.error().and_then(|error| error.effect) {
+    let outcome = match error.and_then(|error| error.effect) {
         Some(Effect::Applied) => "ok",
         Some(Effect::Unknown) => "unknown",
         _ if is_refusal(status) => "refused",
         _ if status.is_client_error() || status.is_server_error() => "failed",
         _ => "ok",
     };
-    let mut entry = Object::begin(event);
-    entry.members.text("outcome", outcome);
-    entry.members.raw("status", status.as_u16());
-    if let Some(error) = record.error() {
-        entry.members.text("error", error.kind);
-        entry.members.optional("code", error.code);
+    let mut members = Members::default();
+    members.add("outcome", outcome);
+    members.add("status", status.as_u16());
+    members.add("error", error.map(|error| error.kind.as_str()));
+    members.add("code", error.and_then(|error| error.code).map(Code::as_str));
+    members.add("method", text(request.method.as_str()));
+    members.add("path", text(request.path));
+    members.0.extend(facts.audit.iter().flat_map(|details| details.members()));
+    members.add("caller", facts.caller);
+    if let Some(session) = &facts.session {
+        members.add("user", text(&session.user));
+        members.add("role", session.role.as_deref().map(text));
+        members.add("tenant", session.tenant.as_deref().map(text));
+        members.add("session", session.session.to_string());
+    } else if let Some(principal) = &facts.local {
+        members.add("user", text(&principal.user));
+        members.add("role", principal.role.as_deref().map(text));
+        members.add("tenant", principal.tenant.as_deref().map(text));
     }
-    entry.members.text("method", request.method.as_str());
-    entry.members.text("path", request.path);
-    record.with_audit_details(|details| details.write(&mut entry.members));
-    entry.members.optional("caller", record.caller_kind().map(CallerKind::name));
-    if let Some(session) = record.session() {
-        entry.members.text("user", &session.user);
-        entry.members.optional("role", session.role.as_deref());
-        entry.members.optional("tenant", session.tenant.as_deref());
-        entry.members.raw("session", format_args!("\"{}\"", session.session));
-    } else if let Some(principal) = record.local() {
-        entry.members.text("user", &principal.user);
-        entry.members.optional("role", principal.role.as_deref());
-        entry.members.optional("tenant", principal.tenant.as_deref());
-    }
-    if let Some(address) = request.address {
-        entry.members.raw("client", format_args!("\"{address}\""));
-    }
-    entry.members.text("requestId", request.request_id);
-    if let Some(trace) = record.trace {
-        entry.members.raw("traceId", format_args!("\"{}\"", trace.trace_id()));
-    }
-    entry.members.raw("ms", (request.duration.as_secs_f64() * 1e5).round() / 100.0);
-    entry.end()
+    members.add("client", request.address.map(|address| address.to_string()));
+    members.add("requestId", text(request.request_id));
+    members.add("traceId", request.trace.map(|trace| trace.trace_id()));
+    let ms = (request.duration.as_secs_f64() * 1e5).round() / 100.0;
+    // By way of a text, a whole number has no decimals.
+    members.add("ms", ms.to_string().parse::<Number>().ok());
+    entry(event, members)
 }
 
 /// Returns an entry with the number of missing entries.
 pub(super) fn count_entry(event: &'static str, count: u64) -> AuditEntry {
-    let mut entry = Object::begin(event);
-    entry.members.raw("count", count);
-    entry.end()
+    let mut members = Members::default();
+    members.add("count", count);
+    entry(event, members)
 }
 
-/// An entry that is being written.
-struct Object {
-    time: String,
-    event: &'static str,
-    members: Members,
-}
-
-impl Object {
-    fn begin(event: &'static str) -> Self {
-        let millis = i64::try_from(unix_millis(SystemTime::now())).unwrap_or(i64::MAX);
-        let time = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH);
-        let time = format!("{time:.3}");
-        let mut members = Members::default();
-        members.text("time", &time);
-        members.text("event", event);
-        Self { time, event, members }
-    }
-
-    fn end(self) -> AuditEntry {
-        let Self { time, event, members } = self;
-        AuditEntry { time, event, json: members.into_object() }
-    }
+/// Returns an entry with these members after its time and its event.
+fn entry(event: &'static str, members: Members) -> AuditEntry {
+    let millis = i64::try_from(unix_millis(SystemTime::now())).unwrap_or(i64::MAX);
+    let time = Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH);
+    let time = format!("{time:.3}");
+    let mut all = Members::default();
+    all.add("time", time.as_str());
+    all.add("event", event);
+    all.0.extend(members.0);
+    AuditEntry { time, event, json: Value::from(all.0).to_string() }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     #[test]
     fn texts_of_clients_cannot_add_members() {
-        let mut entry = Object::begin("write");
-        entry.members.text("path", "/a\",\"user\":\"admin\"\n{");
-        let entry: Value = serde_json::from_str(&entry.end().json).unwrap();
+        let mut members = Members::default();
+        members.add("path", text("/a\",\"user\":\"admin\"\n{"));
+        let entry: Value = serde_json::from_str(&entry("write", members).json).unwrap();
         assert_eq!(entry["path"], "/a\",\"user\":\"admin\"\n{");
         assert_eq!((entry["event"].as_str(), entry.get("user")), (Some("write"), None));
     }

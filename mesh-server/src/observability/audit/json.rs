@@ -1,49 +1,29 @@
-//! The JSON of entries, as text.
+//! The JSON of entries.
 
-use std::fmt::{self, Write as _};
-
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The maximum number of bytes of a text from a client in an entry, such as a path. The rest is cut off.
 pub(super) const MAX_TEXT: usize = 512;
-/// The replacement for null characters.
+/// The replacement for null characters, which texts in PostgreSQL cannot contain.
 pub(super) const REPLACEMENT: &str = "\u{fffd}";
 
-/// The members of a JSON object, without its braces.
+/// The members of an entry.
 #[derive(Default)]
-pub(super) struct Members(String);
+pub(super) struct Members(pub(super) Map<String, Value>);
 
 impl Members {
-    /// Adds a member whose value is JSON already.
-    pub(super) fn raw(&mut self, name: &str, value: impl fmt::Display) {
-        let separator = if self.0.is_empty() { "" } else { "," };
-        // Writing to a string does not fail.
-        let _ = write!(self.0, "{separator}\"{name}\":{value}");
-    }
-
-    pub(super) fn text(&mut self, name: &str, text: &str) {
-        self.raw(name, Json(clipped(text)));
-    }
-
-    pub(super) fn optional(&mut self, name: &str, text: Option<&str>) {
-        if let Some(text) = text {
-            self.text(name, text);
+    /// Adds a member, unless its value is null.
+    pub(super) fn add(&mut self, name: &str, value: impl Into<Value>) {
+        let value = value.into();
+        if !value.is_null() {
+            self.0.insert(name.to_owned(), value);
         }
-    }
-
-    /// Returns the object.
-    pub(super) fn into_object(self) -> String {
-        format!("{{{}}}", self.0)
     }
 }
 
-/// Formats a text as a JSON string.
-pub(super) struct Json<'t>(pub(super) &'t str);
-
-impl fmt::Display for Json<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&Value::from(self.0.replace('\0', REPLACEMENT)).to_string())
-    }
+/// Returns a text from a client, truncated to the maximum length.
+pub(super) fn text(text: &str) -> Value {
+    Value::from(clipped(text).replace('\0', REPLACEMENT))
 }
 
 /// Truncates a text from a client to the maximum length.

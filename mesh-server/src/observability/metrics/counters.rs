@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::exposition::{Exposition, Labels};
-use crate::observability::record::{RequestRecord, RouteKind, nanoseconds};
+use crate::observability::record::{Facts, RouteKind, nanoseconds};
 
 /// The statuses that have their own counter. All other statuses share the last counter.
 const STATUSES: [u16; 25] = [
@@ -46,8 +46,8 @@ struct Histogram {
 
 impl RequestCounters {
     /// Counts a request.
-    pub(super) fn answered(&self, record: &RequestRecord, status: u16, duration: Duration) {
-        let Some(route) = self.routes.get(record.route() as usize) else { return };
+    pub(super) fn answered(&self, facts: &Facts, status: u16, duration: Duration) {
+        let Some(route) = self.routes.get(facts.route as usize) else { return };
         let index = STATUSES.iter().position(|one| *one == status).unwrap_or(STATUSES.len() - 1);
         add(route.statuses.get(index), 1);
         let class = usize::from(status / 100).clamp(2, 5) - 2;
@@ -57,7 +57,7 @@ impl RequestCounters {
             add(histogram.buckets.get(bucket), 1);
             add(Some(&histogram.nanoseconds), nanoseconds);
         }
-        if let Some(read) = record.read() {
+        if let Some(read) = facts.read {
             add(Some(&self.rows), read.rows);
             add(Some(&self.reads), 1);
             add(Some(&self.read_nanoseconds), nanoseconds(read.duration));

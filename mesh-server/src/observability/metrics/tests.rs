@@ -1,12 +1,10 @@
 //! Tests of counting and of the text format.
 
 use super::*;
-use crate::observability::record::RouteKind;
+use crate::observability::record::{ReadRecord, RouteKind};
 
-fn record(route: RouteKind) -> RequestRecord {
-    let record = RequestRecord::new(None);
-    record.set_route(route);
-    record
+fn facts(route: RouteKind) -> Facts {
+    Facts { route, ..Facts::default() }
 }
 
 fn value(text: &str, sample: &str) -> f64 {
@@ -17,15 +15,14 @@ fn value(text: &str, sample: &str) -> f64 {
 #[test]
 fn requests_are_counted_by_route_and_status() {
     let metrics = Metrics::new();
-    let point = record(RouteKind::Point);
-    point.read_started();
-    point.read_finished(3);
+    let read = ReadRecord { rows: 3, until_start: Duration::ZERO, duration: Duration::from_millis(1) };
+    let point = Facts { read: Some(read), ..facts(RouteKind::Point) };
     for micros in [50, 100, 101, 30_000_000] {
         metrics.answered(&point, 200, Duration::from_micros(micros));
     }
     std::thread::scope(|scope| {
-        scope.spawn(|| metrics.answered(&record(RouteKind::Point), 404, Duration::from_millis(1)));
-        scope.spawn(|| metrics.answered(&record(RouteKind::None), 418, Duration::from_millis(1)));
+        scope.spawn(|| metrics.answered(&facts(RouteKind::Point), 404, Duration::from_millis(1)));
+        scope.spawn(|| metrics.answered(&facts(RouteKind::None), 418, Duration::from_millis(1)));
     });
     let text = metrics.text();
     let of_point = r#"method="GET",route="/:entity/:id",status="#;
@@ -79,7 +76,7 @@ fn open_connections_are_counted() {
 #[test]
 fn every_family_has_one_head_followed_by_its_samples() {
     let metrics = Metrics::new();
-    metrics.answered(&record(RouteKind::Login), 401, Duration::from_millis(300));
+    metrics.answered(&facts(RouteKind::Login), 401, Duration::from_millis(300));
     metrics.add(|out| out.gauge("own", "Two\nlines \\.", &[(&[("name", "a \"b\"\\\n")], 1.5)]));
     let text = metrics.text();
     assert!(

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::sync::Mutex;
 
+use http::header::HeaderValue;
 use http::{HeaderName, Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
@@ -66,7 +67,9 @@ fn app(spans: Spans) -> App {
         Ok::<_, ResolveError>(rows)
     };
     let mesh = Mesh::builder(schema.unwrap()).resolver("post", posts).build().unwrap();
-    App::builder(mesh).spans(spans).build().unwrap()
+    let mut app = App::builder(mesh);
+    app.spans = Some(spans);
+    app.build().unwrap()
 }
 
 async fn get(app: &App, path: &str, traceparent: Option<&str>) -> Response<crate::Body> {

@@ -11,11 +11,11 @@ use tokio::time::{Instant, Sleep};
 
 /// The minimum rate of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pace {
-    /// Bytes that a sender must send for each second that the server waits.
-    pub(crate) bytes_per_second: u32,
+pub struct Pace {
+    /// The number of bytes that extend the time that the server waits by one second.
+    pub bytes_per_second: u32,
     /// How long the server waits in total if nothing arrives.
-    pub(crate) grace: Duration,
+    pub grace: Duration,
 }
 
 /// A body whose sender is held to a pace. Only time spent waiting for the sender counts, not time spent writing to a

@@ -85,7 +85,7 @@ impl CallerTools<'_, '_> {
     pub(super) fn list(&self) -> Vec<Tool> {
         let limits = self.cx.shared.mesh.limits();
         let built_in = self.built_in().map(|tool| tool.describe(&self.tools.options, limits));
-        let queries = self.queries().into_iter();
+        let queries = self.tools.queries.iter().filter(|query| self.can_see(query));
         built_in.chain(queries.map(|query| query.tool.clone())).collect()
     }
 
@@ -100,7 +100,7 @@ impl CallerTools<'_, '_> {
                 BuiltIn::Write => self.write(parsed(arguments)?).await,
             };
         }
-        match self.queries().into_iter().find(|query| query.name() == name) {
+        match self.tools.queries.iter().find(|query| query.name() == name && self.can_see(query)) {
             Some(query) => self.run_registered(query, arguments).await,
             None => Err(Fault::UnknownTool(self.unknown(name))),
         }
@@ -120,9 +120,8 @@ impl CallerTools<'_, '_> {
         self.tools.built_in(registered.is_some_and(|persisted| persisted.requires_registered()))
     }
 
-    /// Returns the registered queries that the caller can see.
-    fn queries(&self) -> Vec<&PreparedQuery> {
-        self.tools.queries(&self.cx.shared.mesh, self.caller.principal().as_deref())
+    fn can_see(&self, query: &PreparedQuery) -> bool {
+        query.is_visible(&self.cx.shared.mesh, self.caller.principal().as_deref())
     }
 
     fn unknown(&self, name: &str) -> String {

@@ -9,7 +9,6 @@ use mesh_wire::{WireError, request, response};
 use super::commit::{commit_all, logged};
 use super::{Shape, shape};
 use crate::identity::caller::Caller;
-use crate::observability::audit::AuditLog;
 use crate::pipeline::admission;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::RequestContext;
@@ -30,8 +29,7 @@ pub(super) async fn create(
     body: &Bytes,
 ) -> Result<Response<Body>, WireError> {
     let records = parse(cx, body)?;
-    let with_values = cx.shared.audit.as_ref().is_some_and(AuditLog::has_values);
-    cx.audit(|details| details.set_records(&records, with_values));
+    cx.audit(|details| details.set_records(&records));
     let shape = shape(cx, caller).await?;
     if shape.is_none() {
         // The default shape, all scalar fields, is not a registered one.
@@ -65,19 +63,10 @@ fn parse<'b>(cx: &RequestContext<'_>, body: &'b [u8]) -> Result<Vec<Fields<'b>>,
     if !request::is_json(cx.head.headers) {
         return Err(WireError::unsupported_media_type());
     }
-    // An error of `parse_each` contains the index of the object.
-    let records = Fields::parse_list(body).or_else(|_| parse_each(body))?;
-    if records.is_empty() || records.len() > RECORDS_MAX {
-        return Err(other_number(records.len()));
-    }
-    Ok(records)
-}
-
-/// Parses the objects of an array one after the other.
-fn parse_each<'b>(body: &'b [u8]) -> Result<Vec<Fields<'b>>, WireError> {
     let items = Fields::split_list(body).map_err(|error| WireError::transport(error.to_string()))?;
-    if items.len() > RECORDS_MAX {
-        return Err(other_number(items.len()));
+    if items.is_empty() || items.len() > RECORDS_MAX {
+        let message = format!("An array must contain 1 to {RECORDS_MAX} records, not {}", items.len());
+        return Err(WireError::validation(message));
     }
     let record = |(index, text): (usize, &'b str)| {
         if !text.starts_with('{') {
@@ -88,10 +77,6 @@ fn parse_each<'b>(body: &'b [u8]) -> Result<Vec<Fields<'b>>, WireError> {
         fields.map_err(|error| at_record(index, WireError::transport(error.to_string())))
     };
     items.into_iter().enumerate().map(record).collect()
-}
-
-fn other_number(found: usize) -> WireError {
-    WireError::validation(format!("An array must contain 1 to {RECORDS_MAX} records, not {found}"))
 }
 
 /// Adds the index of a record to the paths of its error.

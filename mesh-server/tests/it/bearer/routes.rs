@@ -1,18 +1,24 @@
 //! Every route with and without bearers.
 
 use mesh_server::mesh_wire::{BasePath, Route, WireError};
-use mesh_server::{App, Call, Reply};
+use mesh_server::{App, AppBuilder, Call, Caller, Reply};
 use serde_json::json;
 
 use super::site::*;
 use crate::integrity::routes::{paths, profiles, with_everything};
 use crate::integrity::site::{self, Ask, Login, Site, gate, signed_app};
 
+fn signed_bearer_app() -> AppBuilder {
+    let mut app = signed_app(gate());
+    app.authenticator.bearer = Some(bearer());
+    app
+}
+
 /// Attack without a session: two credentials in one request, so that two parts of the system could each trust
 /// a different one.
 #[tokio::test]
 async fn two_credentials_are_refused_on_every_route() {
-    let site = Site::from(signed_app(gate()).bearer(bearer()));
+    let site = Site::from(signed_bearer_app());
     let Login { token: session, .. } = site.login().await;
     for ask in [
         Ask::get("/mesh/post", ALL),
@@ -64,8 +70,11 @@ async fn every_route_requires_a_bearer_that_is_valid() {
 
 #[tokio::test]
 async fn a_bearer_alone_does_not_pass_where_signatures_are_required() {
-    let signed =
-        |unsigned| with_everything(signed_app(gate()).bearer(bearer()).allow_unsigned_bearers(unsigned));
+    let signed = |unsigned| {
+        let mut app = signed_bearer_app();
+        app.authenticator.allows_unsigned_bearers = unsigned;
+        with_everything(app)
+    };
     let (strict, _folder) = signed(false);
     for ask in every_route() {
         let (case, is_head) = (format!("{} {}", ask.method, ask.path), ask.method == "HEAD");
@@ -108,14 +117,16 @@ async fn routes_of_the_application_are_given_the_caller() {
     assert_eq!(reply.headers["cache-control"], "private, no-cache");
     assert_eq!(send(&app, post().bearer(&ada())).await.json(), expected);
     assert_eq!(send(&app, post()).await.why(), (401, "TOKEN_MISSING".to_owned()));
-    let signed = signed_app(gate()).bearer(bearer()).build().unwrap();
+    let signed = signed_bearer_app().build().unwrap();
     assert_eq!(send(&signed, get()).await.json(), expected);
     assert_eq!(send(&signed, post().bearer(&ada())).await.why(), (401, "SIGNATURE_MISSING".to_owned()));
 }
 
 #[tokio::test]
 async fn requests_without_a_credential_may_read_beside_sessions() {
-    let site = Site::from(signed_app(gate()).anonymous_role("guest"));
+    let mut app = signed_app(gate());
+    app.authenticator.anonymous = Some(Caller::anonymous("guest"));
+    let site = Site::from(app);
     assert_eq!(site.send(Ask::get("/mesh/post", ALL)).await.status, 200);
     let ignored = Ask::get("/mesh/post", ALL).header("Authorization", "Bearer x");
     assert_eq!(site.send(ignored).await.status, 200, "without bearers the header is ignored");

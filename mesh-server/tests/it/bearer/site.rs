@@ -42,7 +42,9 @@ pub(crate) fn bearer() -> Bearer {
 
 /// Starts an application that requires bearers.
 pub(crate) fn bearer_app() -> AppBuilder {
-    App::builder(mesh()).bearer(bearer())
+    let mut app = App::builder(mesh());
+    app.authenticator.bearer = Some(bearer());
+    app
 }
 
 impl Ask {

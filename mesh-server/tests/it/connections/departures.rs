@@ -95,8 +95,13 @@ impl Site {
         let (metrics, audit) = (Metrics::default(), AuditLog::start(Entries(sender)).unwrap());
         let changes = Changes::new();
         let listener = changes.listen();
-        let app = App::builder(mesh.build().unwrap()).mutations(true).changes(changes).client_limits(limits);
-        let app = app.metrics(metrics.clone()).audit(audit.clone()).build().unwrap();
+        let mut app = App::builder(mesh.build().unwrap());
+        app.mutations = true;
+        app.changes = changes;
+        app.client_limits = limits;
+        app.metrics = Some(metrics.clone());
+        app.audit = Some(audit.clone());
+        let app = app.build().unwrap();
         Self { app, storage, metrics, audit, entries, changes: listener }
     }
 

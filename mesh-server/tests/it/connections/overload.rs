@@ -15,7 +15,10 @@ const LONG: Duration = Duration::from_secs(120);
 /// Starts a server that admits two waiting requests.
 async fn serve_two() -> Served {
     let limits = TransportLimits { request_timeout: LONG, ..TransportLimits::default() };
-    let app = app_with(|app| app.limits(limits).client_limits(ClientLimits::new().requests(2)));
+    let app = app_with(|app| {
+        app.limits = limits;
+        app.client_limits = ClientLimits::new().requests(2);
+    });
     Served::start(Server::new(app)).await
 }
 

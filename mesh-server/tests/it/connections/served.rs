@@ -86,14 +86,14 @@ impl Drop for Run {
 
 /// Returns an application with four entities: `quick`, `slow` (200 ms), `stuck` (never answers) and `large` (16 MiB).
 pub(crate) fn app() -> App {
-    app_with(|app| app)
+    app_with(|_| {})
 }
 
 pub(crate) fn app_with_limits(limits: TransportLimits) -> App {
-    app_with(|app| app.limits(limits))
+    app_with(|app| app.limits = limits)
 }
 
-pub(crate) fn app_with(change: impl FnOnce(AppBuilder) -> AppBuilder) -> App {
+pub(crate) fn app_with(change: impl FnOnce(&mut AppBuilder)) -> App {
     let builder = ["quick", "slow", "stuck", "large"].into_iter().fold(Schema::builder(), |schema, name| {
         schema.entity(name, |entity| {
             entity.field("id", if name == "large" { FieldType::String } else { FieldType::Integer })
@@ -118,7 +118,9 @@ pub(crate) fn app_with(change: impl FnOnce(AppBuilder) -> AppBuilder) -> App {
             rows.root().push_with(|_| "x".repeat(16 << 20).into());
             Ok::<_, ResolveError>(rows.applied(Applied::FILTER))
         });
-    change(App::builder(mesh.build().unwrap())).build().unwrap()
+    let mut app = App::builder(mesh.build().unwrap());
+    change(&mut app);
+    app.build().unwrap()
 }
 
 /// Returns the row of `quick` and `slow`.

@@ -41,7 +41,9 @@ async fn a_bound_signature_is_valid_for_one_request() {
 /// nothing, so a signature with any format is accepted.
 #[tokio::test]
 async fn a_query_id_is_signed_with_its_registered_format() {
-    let site = Site::from(signed_app(gate()).persisted(Persisted::new(Registration::Signed)));
+    let mut app = signed_app(gate());
+    app.persisted = Some(Persisted::new(Registration::Signed));
+    let site = Site::from(app);
     let login = site.login().await;
     let body = json!({"query": "{ post title }", "format": "ql"});
     let reply = site.send(login.bind_once(Ask::post("/mesh/queries", &body), "ql")).await;

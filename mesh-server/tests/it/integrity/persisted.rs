@@ -1,7 +1,7 @@
 //! Combinations of persisted queries and integrity that no settings of the conformance suite have. `SPEC §8`
 
-use mesh_server::App;
 use mesh_server::mesh_plan::persisted::{Persisted, PersistedQuery, Registration};
+use mesh_server::{App, AppBuilder};
 use serde_json::json;
 
 use super::site::*;
@@ -13,12 +13,16 @@ const LIST_ID: &str = "q_b1ac7d3161a94b016491ac001920b033";
 async fn registrations_and_integrity() {
     let register = || Ask::post("/mesh/queries", &json!({"query": LIST, "format": "ql"}));
     let by_id = || Ask::new("GET", "/mesh/post").header("X-Mesh-Query-Id", LIST_ID);
-    let signed = |persisted| Site::from(signed_app(gate()).persisted(persisted));
+    let with = |persisted, mut app: AppBuilder| {
+        app.persisted = Some(persisted);
+        Site::from(app)
+    };
+    let signed = |persisted| with(persisted, signed_app(gate()));
     let not_allowed = (403, "QUERY_NOT_ALLOWED".to_owned());
     let without_token = (401, "TOKEN_MISSING".to_owned());
 
     // Without integrity requests cannot be signed, so registration is refused.
-    let site = Site::from(App::builder(mesh()).persisted(Persisted::new(Registration::Signed)));
+    let site = with(Persisted::new(Registration::Signed), App::builder(mesh()));
     assert_eq!(site.send(register()).await.why(), not_allowed);
 
     let site = signed(Persisted::new(Registration::Open));

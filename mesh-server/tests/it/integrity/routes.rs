@@ -20,15 +20,14 @@ fn everything() -> (Site, Folder) {
 }
 
 /// Returns a server with all optional routes.
-pub(crate) fn with_everything(app: AppBuilder) -> (Site, Folder) {
+pub(crate) fn with_everything(mut app: AppBuilder) -> (Site, Folder) {
     let path = std::env::temp_dir().join(format!("mesh-integrity-{}", std::process::id()));
     let folder = Folder(path.clone());
     let store = FileStore::open(&path).unwrap();
-    let app = app
-        .persisted(Persisted::new(Registration::Signed))
-        .mutations(true)
-        .events(Events::default())
-        .uploads(mesh_server::Uploads::new(store));
+    app.persisted = Some(Persisted::new(Registration::Signed));
+    app.mutations = true;
+    app.events = Some(Events::default());
+    app.uploads = Some(mesh_server::Uploads::new(store));
     (Site::from(app), folder)
 }
 

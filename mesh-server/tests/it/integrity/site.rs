@@ -211,7 +211,9 @@ impl Reply {
 
 /// Starts an application that requires signatures.
 pub(crate) fn signed_app(gate: Gate) -> AppBuilder {
-    App::builder(mesh()).integrity(Integrity::new(gate, Names))
+    let mut app = App::builder(mesh());
+    app.authenticator.integrity = Some(Integrity::new(gate, Names));
+    app
 }
 
 impl From<AppBuilder> for Site {

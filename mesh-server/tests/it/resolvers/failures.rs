@@ -46,9 +46,9 @@ fn app() -> App {
     let limits = mesh_plan::Limits { rows: 100, ..mesh_plan::Limits::default() };
     let mesh =
         Mesh::builder(schema.build().unwrap()).default_resolver(resolve).limits(limits).build().unwrap();
-    let limits =
-        TransportLimits { request_timeout: Duration::from_millis(200), ..TransportLimits::default() };
-    App::builder(mesh).limits(limits).build().unwrap()
+    let mut app = App::builder(mesh);
+    app.limits.request_timeout = Duration::from_millis(200);
+    app.build().unwrap()
 }
 
 async fn send(app: &App, entity: &str) -> Response<mesh_server::Body> {
