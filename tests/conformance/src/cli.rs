@@ -161,6 +161,8 @@ fn judge(
     }
     let mut target = Target::with_network(profile, &options.network())?;
     if options.profile_file.is_none() && options.level.is_none() && options.profiles.is_empty() {
+        // The higher levels need servers with a login.
+        target.profile.level = Level::L2;
         target.profile.profiles = introspected(&target).unwrap_or_default();
     }
     Ok(run::run(&cases, &target, &selection))

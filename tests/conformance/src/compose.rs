@@ -76,7 +76,16 @@ pub fn request(send: &Send, settings: &str, target: &Target, scope: &Scope<'_>) 
         request.add_header("Content-Length", scope.text(length)?);
     }
     sign(&mut request, send, settings, target, scope)?;
+    if request.header_value("Transfer-Encoding").is_some() {
+        request.body = request.body.as_deref().map(in_chunks);
+    }
     Ok(request)
+}
+
+fn in_chunks(body: &[u8]) -> Vec<u8> {
+    let chunk = |part: &[u8]| [format!("{:x}\r\n", part.len()).as_bytes(), part, b"\r\n"].concat();
+    let chunks: Vec<u8> = body.chunks(20).flat_map(chunk).collect();
+    [&chunks[..], b"0\r\n\r\n"].concat()
 }
 
 fn multipart(parts: &[Part], boundary: &str, scope: &Scope<'_>) -> Result<Vec<u8>, Failure> {
@@ -189,7 +198,8 @@ fn message(request: &Request, unsigned_body: bool) -> String {
     let query = request
         .header_value("X-Mesh-Query")
         .or_else(|| request.header_value("X-Mesh-Query-Id"))
-        .unwrap_or_default();
+        .unwrap_or_default()
+        .trim_matches([' ', '\t']);
     let second = match request.body.as_deref().filter(|_| !unsigned_body) {
         Some(body) => Some(encoding::sha256(body)),
         None => request.header_value("X-Mesh-Params").map(str::to_owned),

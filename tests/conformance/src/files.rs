@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::case::paragraphs::SPECIFICATION;
+
 /// The files with their paths from the folder of the kit, sorted.
 pub const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
@@ -19,7 +21,7 @@ pub fn text(name: &str) -> Result<&'static str, String> {
 /// # Errors
 /// Returns the first file that cannot be written.
 pub fn export(folder: &Path) -> Result<(), String> {
-    for (name, text) in FILES {
+    for (name, text) in FILES.iter().chain(&[("SPEC.md", SPECIFICATION)]) {
         let file = folder.join(name);
         let made = file.parent().map_or(Ok(()), std::fs::create_dir_all);
         made.and_then(|()| std::fs::write(&file, text))

@@ -16,21 +16,23 @@ Run the conformance cases of the Mesh protocol against a server
 
 You have a server at http://127.0.0.1:8080/mesh, in any language, however little it can do so far.
 
-1. Give it the schema and the rows that the cases are about. They are in kit/fixture: schema.json is the schema document;
-   data.json has the rows, which are also in sqlite.sql, postgres.sql and mysql.sql. kit/README.md is the guide.
+1. Give it the schema and the rows of the cases. They are in kit/fixture: schema.json is the
+   schema document; data.json has the rows, which are also in sqlite.sql, postgres.sql and
+   mysql.sql. kit/README.md is the guide, kit/SPEC.md the protocol.
      mesh-conformance export kit
 
-2. Run the cases of level 1 up to the first failure, in the order of the specification. The failure shows the rule, the
-   request, the response, what is wrong with it, and a curl command that repeats the request. Mend it, and run again.
+2. Run the cases of level 1, in the order of the specification, up to the first failure. It is
+   shown with the rule, the request, the response, what is wrong with it, and a command that
+   sends the request again. Mend it, and run the cases again.
      mesh-conformance --target http://127.0.0.1:8080/mesh --level L1 --fail-fast
 
-3. Go on with the lists of level 2, or with a profile. Without --level and --profile, the profiles are run that the
-   server names in its introspection.
+3. Go on with the lists of level 2, or with a profile. With neither option, the cases of both
+   levels run, and those of the profiles that the introspection of the server names.
      mesh-conformance --target http://127.0.0.1:8080/mesh --level L2
      mesh-conformance --target http://127.0.0.1:8080/mesh --profile caching
 
-4. Level 3, level 4 and some profiles need your server with other settings, such as login. Start it once with each of
-   them, and list the URLs in a file. The first command prints the settings.
+4. Level 3, level 4 and some profiles need your server with other settings, such as a login.
+   Start it with each of them, and list the URLs in a file.
      mesh-conformance settings
      mesh-conformance --profile-file mine.toml";
 

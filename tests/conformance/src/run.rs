@@ -256,12 +256,9 @@ fn judge(case: &Case, target: &Target, missing: &BTreeMap<String, String>) -> Ve
         }
     };
     if !target.profile.claims(case.level, case.profile.as_deref()) {
-        let what = format!(
-            "the target does not claim {} {}",
-            case.level.name(),
-            case.profile.as_deref().unwrap_or("")
-        );
-        return verdict(Grade::Skip, vec![what.trim_end().to_owned()], Vec::new());
+        let profile = case.profile.as_deref().filter(|name| !target.profile.claims_profile(name));
+        let what = profile.unwrap_or_else(|| case.level.name());
+        return verdict(Grade::Skip, vec![format!("the target does not claim {what}")], Vec::new());
     }
     if let Some(name) = excluded {
         let does = if case.with.iter().any(|used| used == name) { "does not claim" } else { "claims" };

@@ -116,9 +116,14 @@ fn kit_is_exported_with_everything_that_an_implementer_needs() {
     let folder = Folder::new();
     said(&["export", &folder.at("kit")], 0);
     let kit = Path::new(&folder.at("kit")).to_owned();
-    for name in
-        ["README.md", "profile.toml", "fixture/schema.json", "fixture/sqlite.sql", "cases/case.schema.json"]
-    {
+    for name in [
+        "README.md",
+        "SPEC.md",
+        "profile.toml",
+        "fixture/schema.json",
+        "fixture/sqlite.sql",
+        "cases/case.schema.json",
+    ] {
         assert!(kit.join(name).is_file(), "{name}");
     }
     let cases = mesh_conformance::case::load(&kit).unwrap();
