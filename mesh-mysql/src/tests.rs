@@ -13,13 +13,11 @@ mod tls;
 mod types;
 mod writes;
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+#[path = "../../mesh-backend/tests/engines/served.rs"]
+mod served;
 
-use mesh_plan::{Context, Error, Mesh, Request};
-use mesh_ql::Format;
-use mesh_schema::Schema;
-use mesh_tests::{MariaDb, PATIENCE};
+use mesh_tests::MariaDb;
+use served::until;
 
 use crate::{Database, Settings};
 
@@ -50,11 +48,7 @@ INSERT INTO post_tags VALUES (1, 1), (1, 2), (2, 2);
 /// Precedes statements that read `INNODB_TRX`, which the database updates only if it was not read for 0.1 seconds.
 const REFRESH: &str = "DO SLEEP(0.2)";
 
-/// A served database.
-struct Served {
-    database: Database,
-    mesh: Arc<Mesh>,
-}
+type Served = served::Served<Database>;
 
 impl Served {
     async fn open(server: &MariaDb, settings: &Settings) -> Self {
@@ -62,44 +56,6 @@ impl Served {
     }
 
     async fn open_at(url: &str, settings: &Settings) -> Self {
-        let database = Database::connect(url, settings).await.unwrap();
-        let catalog = database.contents(&[]).await.unwrap().catalog;
-        let mut document = mesh_schema::infer(&catalog).document;
-        let keys: Vec<String> = document.entities.iter().map(|(key, _)| key.to_owned()).collect();
-        for key in keys {
-            if let Some(entity) = document.entities.get_mut(&key) {
-                entity.writable = mesh_schema::Writable::all();
-            }
-        }
-        let schema: Schema = document.load(Some(&catalog)).unwrap();
-        let mesh =
-            Mesh::builder(schema).default_resolver(database.clone()).default_mutator(database.writer());
-        Self { database, mesh: Arc::new(mesh.build().unwrap()) }
-    }
-
-    async fn point(&self, id: &str, query: &str) -> Result<String, Error> {
-        self.read(&Request::point(format_of(query), query, id)).await
-    }
-
-    async fn collection(&self, query: &str) -> Result<String, Error> {
-        self.read(&Request::collection(format_of(query), query)).await
-    }
-
-    async fn read(&self, request: &Request<'_>) -> Result<String, Error> {
-        let body = self.mesh.read(&self.mesh.plan(request)?, &Context::default()).await?;
-        Ok(String::from_utf8(body.bytes.to_vec()).unwrap())
-    }
-}
-
-fn format_of(query: &str) -> Format {
-    if query.starts_with("{ ") { Format::Ql } else { Format::Json }
-}
-
-/// Waits until a condition holds; fails the test after [`PATIENCE`].
-async fn until(what: &str, holds: impl AsyncFn() -> bool) {
-    let start = Instant::now();
-    while !holds().await {
-        assert!(start.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        Self::serve(Database::connect(url, settings).await.unwrap()).await
     }
 }

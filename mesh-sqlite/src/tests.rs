@@ -263,31 +263,6 @@ async fn a_total_belongs_to_the_snapshot_of_its_page() {
     assert!(sizes.len() > 1, "the writer has written meanwhile: {sizes:?}");
 }
 
-#[tokio::test]
-async fn a_sum_overflows_only_if_its_total_does() {
-    let file = File::new(
-        "CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER);
-         INSERT INTO t (n) VALUES (9223372036854775807), (1), (-5), (NULL)",
-    );
-    let mesh = file.mesh();
-    let sum = |condition: &str| {
-        let text = format!(
-            r#"{{"t": {{"$select": {{}}, "$aggregate": {{"n": {{"fn": "sum", "field": "n"}}}}, "$where": {condition}}}}}"#
-        );
-        mesh.plan(&Request::collection(Format::Json, &text)).unwrap()
-    };
-    let all = sum(r#"{"field": "id", "op": "gt", "value": 0}"#);
-    let body = mesh.read(&all, &until(Duration::from_secs(60))).await.unwrap();
-    let body: serde_json::Value = serde_json::from_slice(&body.bytes).unwrap();
-    assert_eq!(body["items"][0]["n"], 9_223_372_036_854_775_803_i64);
-    let past = sum(r#"{"field": "n", "op": "gt", "value": 0}"#);
-    let result = mesh.read(&past, &until(Duration::from_secs(60))).await;
-    assert!(matches!(result, Err(ResolveError::SumOverflow)), "{result:?}");
-    let none = sum(r#"{"field": "n", "op": "isNull"}"#);
-    let body = mesh.read(&none, &until(Duration::from_secs(60))).await.unwrap();
-    assert!(body.bytes.starts_with(br#"{"items":[{"n":null}]"#));
-}
-
 /// Functions registered under the names of built-in ones would not work as window functions.
 #[tokio::test]
 async fn views_use_the_built_in_window_functions() {

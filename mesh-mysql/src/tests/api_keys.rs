@@ -1,21 +1,13 @@
 //! API keys in a table of the database, with the same cases as in mesh-sqlite.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+#[path = "../../../mesh-backend/tests/engines/api_keys.rs"]
+mod shared;
 
 use mesh_integrity::{ApiKeyHash, ApiKeySource as _, StoredApiKey};
 use mesh_tests::MariaDb;
+use shared::{key, time};
 
 use crate::{Backend as _, Database, Settings};
-
-/// Returns a key whose hash repeats one byte.
-fn key(byte: u8) -> StoredApiKey {
-    let role = Some("reader".to_owned());
-    StoredApiKey { hash: ApiKeyHash([byte; 32]), owner: None, role, expires: None }
-}
-
-fn time(seconds: u64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(seconds)
-}
 
 async fn open(server: &MariaDb) -> Database {
     Database::connect(&server.url(), &Settings::default()).await.unwrap()
@@ -24,23 +16,7 @@ async fn open(server: &MariaDb) -> Database {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn stored_keys_are_found_listed_and_deleted() {
     let Some(server) = MariaDb::start() else { return };
-    let database = open(&server).await;
-    let missing = database.api_keys("my keys").await.unwrap_err().faults().concat();
-    assert!(missing.contains("no table 'my keys'") && missing.contains("CREATE TABLE"), "{missing}");
-    database.create_api_keys_table("my keys").await.unwrap();
-    database.create_api_keys_table("my keys").await.unwrap();
-    let keys = database.api_keys("my keys").await.unwrap();
-    let owned = StoredApiKey { owner: Some("7".to_owned()), expires: Some(time(1_900_000_000)), ..key(0xab) };
-    for key in [&key(1), &owned] {
-        keys.insert(key).await.unwrap();
-        assert_eq!(keys.find(key.hash).await.unwrap().as_ref(), Some(key));
-    }
-    assert!(keys.insert(&owned).await.is_err(), "a hash is unique");
-    assert_eq!(keys.list().await.unwrap(), (vec![key(1), owned.clone()], 0));
-    assert!(keys.delete(owned.hash).await.unwrap());
-    assert!(!keys.delete(owned.hash).await.unwrap());
-    assert_eq!(keys.find(owned.hash).await.unwrap(), None);
-    assert_eq!(keys.list().await.unwrap().0, [key(1)]);
+    shared::keys_are_found_listed_and_deleted(&open(&server).await, "my keys").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -90,9 +66,5 @@ async fn errors_name_columns_and_types() {
 async fn a_database_that_is_away_is_an_error_and_not_an_unknown_key() {
     let Some(mut server) = MariaDb::start() else { return };
     let database = open(&server).await;
-    database.create_api_keys_table("keys").await.unwrap();
-    let keys = database.api_keys("keys").await.unwrap();
-    assert_eq!(keys.find(key(1).hash).await.unwrap(), None);
-    server.stop();
-    assert!(keys.find(key(1).hash).await.is_err());
+    shared::a_database_that_is_away_is_an_error(&database, || server.stop()).await;
 }

@@ -1,4 +1,4 @@
-//! Reads of nested records, deadlines and cancellation.
+//! Deadlines and cancellation of reads.
 
 use std::time::{Duration, Instant};
 
@@ -8,27 +8,6 @@ use mesh_tests::MariaDb;
 
 use super::{BLOG, Served, until};
 use crate::{Backend as _, Settings};
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nested_reads_are_one_statement() {
-    let Some(server) = MariaDb::start() else { return };
-    server.execute(BLOG);
-    let served = Served::open(&server, &Settings::default()).await;
-    let query =
-        "{ post title author { name manager { name } } comments { body } tags { label posts { title } } }";
-    let body = served.point("1", query).await.unwrap();
-    assert_eq!(
-        body,
-        r#"{"title":"Dawn","author":{"name":"Ada","manager":null},"comments":[{"body":"first"},{"body":"second"}],"tags":[{"label":"code","posts":[{"title":"Dawn"}]},{"label":"food","posts":[{"title":"Dawn"},{"title":"Bread"}]}]}"#
-    );
-    let query = r#"{"user": {"$select": {"name": true, "posts": {"$select": {"title": true,
-        "comments": {"$select": {"id": true}, "$page": {"first": 1}, "$orderBy": [{"field": "id", "direction": "desc"}]}},
-        "$where": {"field": "likes", "op": "gt", "value": 1}}}, "$page": {"first": 2}}}"#;
-    let body = served.collection(query).await.unwrap();
-    let items = r#"{"items":[{"name":"Ada","posts":[{"title":"Dawn","comments":[{"id":2}]}]},{"name":"Bo","posts":[{"title":"Bread","comments":[{"id":3}]}]}],"#;
-    assert!(body.starts_with(items), "{body}");
-    assert_eq!(served.database.usage().idle, 1, "one connection was enough");
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_read_beyond_its_deadline_is_ended_in_the_database() {

@@ -1,21 +1,14 @@
-//! API keys in a table of the database, with the same cases as in mesh-sqlite.
+//! API keys in a table of the database.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+#[path = "../../../mesh-backend/tests/engines/api_keys.rs"]
+mod shared;
 
 use mesh_integrity::{ApiKeyHash, ApiKeySource, StoredApiKey};
 
+use shared::{key, time};
+
 use super::Cluster;
 use crate::{Backend as _, Database, Settings};
-
-/// Returns a key whose hash repeats one byte.
-fn key(byte: u8) -> StoredApiKey {
-    let role = Some("reader".to_owned());
-    StoredApiKey { hash: ApiKeyHash([byte; 32]), owner: None, role, expires: None }
-}
-
-fn time(seconds: u64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(seconds)
-}
 
 async fn open(cluster: &Cluster) -> Database {
     Database::connect(&cluster.url(), &Settings::default()).await.unwrap()
@@ -26,26 +19,7 @@ async fn stored_keys_are_found_listed_and_deleted() {
     let Some(cluster) = Cluster::start() else { return };
     let database = open(&cluster).await;
     for table in ["my keys", "public.other"] {
-        let missing = database.api_keys(table).await.unwrap_err().faults().concat();
-        assert!(
-            missing.contains(&format!("no table '{table}'")) && missing.contains("CREATE TABLE"),
-            "{missing}"
-        );
-        database.create_api_keys_table(table).await.unwrap();
-        database.create_api_keys_table(table).await.unwrap();
-        let keys = database.api_keys(table).await.unwrap();
-        let owned =
-            StoredApiKey { owner: Some("7".to_owned()), expires: Some(time(1_900_000_000)), ..key(0xab) };
-        for key in [&key(1), &owned] {
-            keys.insert(key).await.unwrap();
-            assert_eq!(keys.find(key.hash).await.unwrap().as_ref(), Some(key));
-        }
-        assert!(keys.insert(&owned).await.is_err(), "a hash is unique");
-        assert_eq!(keys.list().await.unwrap(), (vec![key(1), owned.clone()], 0));
-        assert!(keys.delete(owned.hash).await.unwrap());
-        assert!(!keys.delete(owned.hash).await.unwrap());
-        assert_eq!(keys.find(owned.hash).await.unwrap(), None);
-        assert_eq!(keys.list().await.unwrap().0, [key(1)]);
+        shared::keys_are_found_listed_and_deleted(&database, table).await;
     }
 }
 
@@ -105,9 +79,5 @@ async fn errors_name_columns_and_types() {
 async fn a_database_that_is_away_is_an_error_and_not_an_unknown_key() {
     let Some(mut cluster) = Cluster::start() else { return };
     let database = open(&cluster).await;
-    database.create_api_keys_table("keys").await.unwrap();
-    let keys = database.api_keys("keys").await.unwrap();
-    assert_eq!(keys.find(key(1).hash).await.unwrap(), None);
-    cluster.stop();
-    assert!(keys.find(key(1).hash).await.is_err());
+    shared::a_database_that_is_away_is_an_error(&database, || cluster.stop()).await;
 }

@@ -1,46 +1,20 @@
 //! Keys are stored and found in every form that their columns may have.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+#[path = "../../../mesh-backend/tests/engines/api_keys.rs"]
+mod shared;
 
-use mesh_integrity::{ApiKeyHash, ApiKeySource as _, StoredApiKey};
+use mesh_integrity::{ApiKeyHash, ApiKeySource as _};
+use shared::time;
 
 use crate::Backend as _;
 use crate::tests::File;
 
 const TABLE: &str = "my keys";
 
-/// Returns a key whose hash repeats one byte.
-fn key(byte: u8) -> StoredApiKey {
-    let role = Some("reader".to_owned());
-    StoredApiKey { hash: ApiKeyHash([byte; 32]), owner: None, role, expires: None }
-}
-
-fn time(seconds: u64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(seconds)
-}
-
 #[tokio::test]
 async fn stored_keys_are_found_listed_and_deleted() {
     let file = File::new("");
-    let database = file.database();
-    let missing = database.api_keys(TABLE).await.unwrap_err().to_string();
-    assert!(
-        missing.contains("no table 'my keys'") && missing.contains(r#"CREATE TABLE IF NOT EXISTS "my keys""#)
-    );
-    database.create_api_keys_table(TABLE).await.unwrap();
-    database.create_api_keys_table(TABLE).await.unwrap();
-    let keys = database.api_keys(TABLE).await.unwrap();
-    let owned = StoredApiKey { owner: Some("7".to_owned()), expires: Some(time(1_900_000_000)), ..key(0xab) };
-    for key in [&key(1), &owned] {
-        keys.insert(key).await.unwrap();
-        assert_eq!(keys.find(key.hash).await.unwrap().as_ref(), Some(key));
-    }
-    assert!(keys.insert(&owned).await.is_err(), "a hash is unique");
-    assert_eq!(keys.list().await.unwrap(), (vec![key(1), owned.clone()], 0));
-    assert!(keys.delete(owned.hash).await.unwrap());
-    assert!(!keys.delete(owned.hash).await.unwrap());
-    assert_eq!(keys.find(owned.hash).await.unwrap(), None);
-    assert_eq!(keys.list().await.unwrap().0, [key(1)]);
+    shared::keys_are_found_listed_and_deleted(&file.database(), TABLE).await;
 }
 
 #[tokio::test]
@@ -90,9 +64,6 @@ async fn errors_name_the_columns() {
 #[tokio::test]
 async fn a_missing_file_is_an_error_and_not_an_unknown_key() {
     let file = File::new("");
-    file.database().create_api_keys_table(TABLE).await.unwrap();
-    let keys = file.database().api_keys(TABLE).await.unwrap();
-    assert_eq!(keys.find(key(1).hash).await.unwrap(), None);
-    std::fs::remove_file(file.path()).unwrap();
-    assert!(keys.find(key(1).hash).await.is_err());
+    let remove = || std::fs::remove_file(file.path()).unwrap();
+    shared::a_database_that_is_away_is_an_error(&file.database(), remove).await;
 }

@@ -1,8 +1,7 @@
 //! To-one relations in the statement of their parent.
 
-use mesh_plan::policy::{Access, Condition, Operand};
 use mesh_plan::{Context, Mesh, Request};
-use mesh_ql::{FilterOp, Format, Literal};
+use mesh_ql::Format;
 use mesh_schema::Document;
 use mesh_sql::sqlite::Statements;
 
@@ -66,23 +65,6 @@ async fn a_record_is_told_from_null_columns() {
         r#"[{"id":1,"comments":[{"id":1,"author":{"id":2,"boss":{"name":"Ada","company":{"name":"Acme"}}}},{"id":2,"author":{"id":3,"boss":{"name":null,"company":null}}}],"author":{"id":1}},{"id":2,"comments":[{"id":3,"author":null}],"author":{"id":2}},{"id":3,"comments":[],"author":null},{"id":4,"comments":[],"author":null}]"#
     );
     assert_eq!(statements(&mesh, Format::Ql, nested), 2);
-}
-
-#[tokio::test]
-async fn a_record_is_found_by_a_key_that_a_nested_relation_uses() {
-    let file = File::new(BLOG);
-    let mesh = file.mesh();
-    let posts = "{ post id author { name profile { motto } } }";
-    assert_eq!(
-        read(&mesh, posts).await,
-        r#"[{"id":1,"author":{"name":"Ada","profile":{"motto":"Onward"}}},{"id":2,"author":{"name":null,"profile":null}},{"id":3,"author":null},{"id":4,"author":null}]"#
-    );
-    assert_eq!(statements(&mesh, Format::Ql, posts), 1);
-    let only_nested = "{ post author { company { name } profile { motto } } id }";
-    assert_eq!(
-        read(&mesh, only_nested).await,
-        r#"[{"author":{"company":{"name":"Acme"},"profile":{"motto":"Onward"}},"id":1},{"author":{"company":null,"profile":null},"id":2},{"author":null,"id":3},{"author":null,"id":4}]"#
-    );
 }
 
 #[tokio::test]
@@ -159,39 +141,6 @@ async fn a_cursor_has_the_key_of_a_record_that_does_not_exist() {
         rest["items"].to_string(),
         r#"[{"author":{"name":null}},{"author":{"name":"Ada"}},{"author":null}]"#
     );
-}
-
-#[tokio::test]
-async fn lists_below_a_joined_record_belong_to_it() {
-    let file = File::new(BLOG);
-    let mesh = file.mesh();
-    let lists = "{ comment id post { author { name posts { id } } } }";
-    assert_eq!(
-        read(&mesh, lists).await,
-        r#"[{"id":1,"post":{"author":{"name":"Ada","posts":[{"id":1}]}}},{"id":2,"post":{"author":{"name":"Ada","posts":[{"id":1}]}}},{"id":3,"post":{"author":{"name":null,"posts":[{"id":2}]}}}]"#
-    );
-    assert_eq!(statements(&mesh, Format::Ql, lists), 2);
-}
-
-#[tokio::test]
-async fn a_record_that_a_policy_hides_is_absent() {
-    let file = File::new(BLOG);
-    let database = file.database();
-    let catalog = database.contents(&[]).unwrap().catalog;
-    let schema = mesh_schema::infer(&catalog).document.load(Some(&catalog)).unwrap();
-    let only = |_: &_, entity: &mesh_schema::Entity| match entity.key.as_str() {
-        "user" => {
-            Access::all().when(Condition::field("id", FilterOp::In, Operand::Many(vec![Literal::Integer(2)])))
-        }
-        _ => Access::all(),
-    };
-    let mesh = Mesh::builder(schema).default_resolver(database.clone()).policy(only).build().unwrap();
-    let posts = "{ post id author { id boss { id } } }";
-    assert_eq!(
-        read(&mesh, posts).await,
-        r#"[{"id":1,"author":null},{"id":2,"author":{"id":2,"boss":null}},{"id":3,"author":null},{"id":4,"author":null}]"#
-    );
-    assert_eq!(statements(&mesh, Format::Ql, posts), 1);
 }
 
 #[tokio::test]

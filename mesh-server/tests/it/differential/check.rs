@@ -1,7 +1,6 @@
 //! Compares the results of memory, SQLite, PostgreSQL and MariaDB for one seed.
 
-use std::fmt::{self, Write as _};
-use std::ops::AddAssign;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,58 +20,22 @@ use super::dice::Dice;
 use super::others::Others;
 use super::params::{Parameterized, parameterized};
 use super::query;
+use super::tally::Tally;
 
 /// Queries for each database in every run.
 pub(crate) const QUERIES: usize = 12;
 /// Queries for each database in longer runs, and for single seeds. Loading a database takes longer than all of them.
 pub(crate) const MANY_QUERIES: usize = 100;
 
-/// Counts of what was compared.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Tally {
-    pub(crate) seeds: usize,
-    /// Queries that were generated, not counting those of later pages.
-    pub(crate) queries: usize,
-    /// Walks of more than one page, forward and backward.
-    pub(crate) walks: [usize; 2],
-    /// Results that were equal.
-    pub(crate) bodies: usize,
-    /// Results among them that are pages after the first.
-    pub(crate) pages: usize,
-    /// Rows of all pages.
-    pub(crate) rows: usize,
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.seeds += other.seeds;
-        self.queries += other.queries;
-        self.walks = [0, 1].map(|way| self.walks[way] + other.walks[way]);
-        self.bodies += other.bodies;
-        self.pages += other.pages;
-        self.rows += other.rows;
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seeds, queries, walks: [forward, backward], bodies, pages, rows } = self;
-        write!(
-            f,
-            "{seeds} databases, {queries} queries, {forward} walks forward, {backward} walks backward, {bodies} \
-             results, {pages} later pages, {rows} rows"
-        )
-    }
-}
-
 /// Compares the first queries of a seed. The error describes the first mismatch.
 pub(crate) fn seed(seed: u64, queries: usize, verbose: bool, others: &Others) -> Result<Tally, String> {
     let mut dice = Dice::new(seed);
     let database = Database::random(&mut dice);
     let engines = Engines::new(seed, database, verbose, others);
-    let mut tally = Tally { seeds: 1, ..Tally::default() };
+    let mut tally = Tally::default();
+    tally.add("databases", 1);
     for _ in 0..queries {
-        tally.queries += 1;
+        tally.add("queries", 1);
         let root = dice.below(engines.database.entities.len());
         let entity = &engines.database.entities[root];
         if entity.points && dice.chance(15) {
@@ -89,7 +52,7 @@ pub(crate) fn seed(seed: u64, queries: usize, verbose: bool, others: &Others) ->
                     &differs(&with_params, &body),
                 ));
             }
-            tally.bodies += 1;
+            tally.add("results", 1);
         } else {
             let node = query::collection(&mut dice, &engines.database.entities, root);
             engines.walk(&mut dice, entity.key, node, &mut tally)?;
@@ -104,7 +67,7 @@ pub(crate) fn seed(seed: u64, queries: usize, verbose: bool, others: &Others) ->
         for node in [alone].into_iter().chain(related) {
             let text = json!({entity.key: node}).to_string();
             engines.compare(&Request::collection(Format::Json, &text))?;
-            tally.bodies += 1;
+            tally.add("results", 1);
         }
     }
     Ok(tally)
@@ -223,17 +186,17 @@ impl<'o> Engines<'o> {
         let Some(whole) = self.compare(&Request::collection(Format::Json, &whole_text))? else {
             return Ok(());
         };
-        tally.bodies += 1;
+        tally.add("results", 1);
         let expected = items(&whole);
         let mut read: Vec<Json> = Vec::new();
         let mut own_cursor = Json::Null;
-        let pages_before = tally.pages;
+        let pages_before = tally.count("later pages");
         loop {
             let text = json!({entity: node}).to_string();
             let Some(body) = self.compare(&Request::collection(Format::Json, &text))? else {
                 return Err(self.describe(&text, None, "a page fails, but the whole list does not"));
             };
-            tally.bodies += 1;
+            tally.add("results", 1);
             let with_params = self.with_params(entity, &node, &own_cursor, None)?;
             if with_params.as_ref().map(without_cursors) != Some(without_cursors(&body)) {
                 return Err(self.describe(&text, None, &differs(&with_params, &Some(body))));
@@ -251,15 +214,16 @@ impl<'o> Engines<'o> {
             if !more {
                 break;
             }
-            tally.pages += 1;
+            tally.add("later pages", 1);
             // The size may change from page to page.
             if dice.chance(20) {
                 node["$page"][size] = json!(1 + dice.below(4));
             }
             node["$page"][cursor] = body["pageInfo"][end].clone();
         }
-        tally.rows += read.len();
-        tally.walks[usize::from(backward)] += usize::from(tally.pages > pages_before);
+        tally.add("rows", read.len());
+        let walk = if backward { "walks backward" } else { "walks forward" };
+        tally.add(walk, usize::from(tally.count("later pages") > pages_before));
         if read == expected {
             return Ok(());
         }
@@ -360,7 +324,6 @@ impl<'o> Engines<'o> {
     }
 }
 
-/// Returns the body of a page without cursors, which depend on how the conditions are written.
 /// Returns the catalog without the kinds of values that were found in its columns: only SQLite has values of other types than the
 /// column's, and their cursors differ from those of other databases. The tests of the laws of values have such columns.
 pub(super) fn without_samples(mut catalog: Catalog) -> Catalog {
@@ -370,6 +333,7 @@ pub(super) fn without_samples(mut catalog: Catalog) -> Catalog {
     catalog
 }
 
+/// Returns the body of a page without cursors, which depend on how the conditions are written.
 fn without_cursors(body: &Json) -> Json {
     let mut body = body.clone();
     for key in ["startCursor", "endCursor"] {

@@ -1,8 +1,8 @@
 //! Environment variables for longer runs and for single seeds.
 
-use std::fmt::Display;
-use std::ops::AddAssign;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::tally::Tally;
 
 /// Returns the number in an environment variable, if it is set.
 pub(crate) fn number(variable: &str) -> Option<u64> {
@@ -10,11 +10,7 @@ pub(crate) fn number(variable: &str) -> Option<u64> {
 }
 
 /// Compares further seeds, starting from the current time.
-pub(crate) fn run<T: AddAssign + Display>(
-    time: Duration,
-    mut tally: T,
-    check: impl Fn(u64) -> Result<T, String>,
-) {
+pub(crate) fn run(time: Duration, mut tally: Tally, check: impl Fn(u64) -> Result<Tally, String>) {
     let start = Instant::now();
     let mut shown = start;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970");

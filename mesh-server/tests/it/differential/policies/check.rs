@@ -1,7 +1,5 @@
 //! Compares servers with a policy with the model, for one seed.
 
-use std::fmt;
-use std::ops::AddAssign;
 use std::sync::Arc;
 
 use mesh_plan::plan::{ColumnSource, ConditionOrigin};
@@ -18,6 +16,7 @@ use super::super::dice::Dice;
 use super::super::others::Others;
 use super::super::params::{Parameterized, parameterized};
 use super::super::query;
+use super::super::tally::Tally;
 use super::model;
 use super::roles::{HEIR, Policies, Role};
 use super::rules::sessions;
@@ -32,51 +31,14 @@ const SECRET: &[u8] = b"the secret of all servers";
 /// The bytes of the MAC of a cursor, before its values.
 const MAC: usize = 16;
 
-/// Counts of what was compared.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Tally {
-    pub(super) seeds: usize,
-    /// Pairs of a role and a query.
-    pub(super) pairs: usize,
-    /// Answers of a session to a query that equal those of the model, errors included.
-    pub(super) answers: usize,
-    /// Answers among them that differ without the policy.
-    pub(super) restricted: usize,
-    /// Errors among them.
-    pub(super) refused: usize,
-    /// Later pages among them.
-    pub(super) pages: usize,
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.seeds += other.seeds;
-        self.pairs += other.pairs;
-        self.answers += other.answers;
-        self.restricted += other.restricted;
-        self.refused += other.refused;
-        self.pages += other.pages;
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { seeds, pairs, answers, restricted, refused, pages } = self;
-        write!(
-            f,
-            "{seeds} databases, {pairs} pairs of role and query, {answers} answers, {restricted} restricted, {refused} \
-             refused, {pages} later pages"
-        )
-    }
-}
-
 /// Compares the sessions and queries of a seed. The error describes the first mismatch.
 pub(super) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, String> {
     let mut dice = Dice::new(seed);
     let database = Database::random(&mut dice);
     let policies = Policies::random(&mut dice, &database.entities, false);
     let (site, roles) = Site::new(seed, verbose, database, policies, others)?;
-    let mut tally = Tally { seeds: 1, ..Tally::default() };
+    let mut tally = Tally::default();
+    tally.add("databases", 1);
     for role in &roles {
         let seen = role.seen(&site.database.entities);
         let visits: Vec<_> =
@@ -86,7 +48,7 @@ pub(super) fn seed(seed: u64, verbose: bool, others: &Others) -> Result<Tally, S
             let entities = if dice.chance(20) { &site.database.entities } else { &seen };
             let roots: Vec<_> = (0..entities.len()).filter(|at| role.sees(*at) || dice.chance(3)).collect();
             let root = dice.pick(&roots);
-            tally.pairs += 1;
+            tally.add("pairs of role and query", 1);
             let asked = Asked::random(&mut dice, entities, root);
             // All sessions of a role share the plan.
             for visit in &visits {
@@ -264,7 +226,7 @@ impl<'o> Site<'o> {
         let first = Next { own: asked.node.clone(), model: asked.node.clone() };
         let mut next = self.compare_page(visit, asked, first, tally)?;
         let open = self.answer(&self.open, None, asked).0;
-        tally.restricted += usize::from(open != self.answer(&visit.model, None, asked).0);
+        tally.add("restricted", usize::from(open != self.answer(&visit.model, None, asked).0));
         if dice.chance(30) {
             for asked in asked.with_params() {
                 let first = Next { own: asked.node.clone(), model: asked.node.clone() };
@@ -272,7 +234,7 @@ impl<'o> Site<'o> {
             }
         }
         while let Some(page) = next.filter(|_| !dice.chance(10)) {
-            tally.pages += 1;
+            tally.add("later pages", 1);
             next = self.compare_page(visit, asked, page, tally)?;
         }
         Ok(())
@@ -308,8 +270,8 @@ impl<'o> Site<'o> {
                 text(&expected)
             );
         }
-        tally.answers += 1;
-        tally.refused += usize::from(expected.is_err());
+        tally.add("answers", 1);
+        tally.add("refused", usize::from(expected.is_err()));
         let (Some(own), Some(model)) = (own, model) else { return Ok(None) };
         let [own, model] = [own, model].map(|cursor| asked.page(&cursor));
         Ok(Some(Next { own, model }))

@@ -4,8 +4,6 @@
 mod model;
 mod write;
 
-use std::fmt;
-use std::ops::AddAssign;
 use std::sync::Arc;
 
 use mesh_plan::{
@@ -23,6 +21,7 @@ use super::super::dice::Dice;
 use super::super::kind::{Kind, TEXTS};
 use super::super::others::Others;
 use super::super::script::{Column, Scripts};
+use super::super::tally::Tally;
 use super::roles::{HEIR, Policies, Role};
 use super::rules::sessions;
 use model::{Status, expected, is_hidden};
@@ -33,33 +32,6 @@ pub(super) const LOADED: usize = 10;
 
 /// Writes for each database.
 const WRITES: usize = 40;
-
-/// Counts of what was compared.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Tally {
-    pub(super) written: usize,
-    pub(super) refused: usize,
-    /// Writes of existing records that the session cannot see.
-    pub(super) hidden: usize,
-    /// Records that a session sees differently after a write.
-    pub(super) announced: usize,
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.written += other.written;
-        self.refused += other.refused;
-        self.hidden += other.hidden;
-        self.announced += other.announced;
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { written, refused, hidden, announced } = self;
-        write!(f, "{written} written, {refused} refused, {hidden} of hidden records, {announced} announced")
-    }
-}
 
 /// Compares the writes of a seed. The error describes the first mismatch.
 pub(super) fn seed(seed: u64, others: &Others) -> Result<Tally, String> {
@@ -116,7 +88,7 @@ pub(super) fn seed(seed: u64, others: &Others) -> Result<Tally, String> {
                 if *old == new.1 {
                     continue;
                 }
-                tally.announced += 1;
+                tally.add("announced", 1);
                 if !changes.iter().any(|change| plan.is_touched_by(change, desk.mesh.schema())) {
                     let what = format!("{changes:?} do not touch\n  {old:?}\nwhich is now\n  {:?}", new.1);
                     return Err(describe(&what));
@@ -124,9 +96,9 @@ pub(super) fn seed(seed: u64, others: &Others) -> Result<Tally, String> {
             }
         }
         let is_written = statuses == [200];
-        tally.written += usize::from(is_written);
-        tally.refused += usize::from(!is_written);
-        tally.hidden += usize::from(is_hidden);
+        tally.add("written", usize::from(is_written));
+        tally.add("refused", usize::from(!is_written));
+        tally.add("hidden", usize::from(is_hidden));
         if is_written {
             library = after;
         }
