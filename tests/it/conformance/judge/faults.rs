@@ -1,315 +1,222 @@
-//! The injected faults, each with the cases that must detect it.
+//! The injected faults. They are data: `faults/*.json`, one file for each area.
+//!
+//! A file has a list of faults, and the name of the profile that they are about if it is optional. A fault has
+//!
+//! - `name`: the wrong behavior;
+//! - `must`: the cases that must fail; `may`: prefixes of the ids of other cases that may fail. If `must` is left out, any
+//!   case may fail, and at least one must;
+//! - what it does, as a [`Rule`]; further rules are in the list `also`;
+//! - `load`: what it does with schema documents, as a command in place of the one of the program;
+//! - `corrupts`: whether servers store data that they should refuse, so that it needs servers of its own;
+//! - `for`: an object, or several, each of which makes a fault of its own: `<x>` in a text is replaced by the member `x`. A
+//!   member that is a list makes a fault for each of its items. `must`, `may` and `when` are added to those of the fault.
 
-mod errors;
-mod exact;
-mod export;
-mod failures;
-mod files;
-mod filters;
-mod generated;
-mod hosts;
-mod integrity;
-mod pages;
-mod profiles;
-mod query;
-mod results;
-mod streams;
-mod transport;
-mod writes;
+use std::path::PathBuf;
 
-use mesh_tests::kit::encoding;
 use mesh_tests::kit::http::{Request, Response};
 use mesh_tests::kit::profile::Profile;
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
+use super::document::{self, plain};
+use super::edits::{Phase, Rule};
 use super::proxy::ProxyState;
-use super::recording::Recording;
-
-/// Modifies a request or answers it.
-pub(crate) type OnRequest = dyn Fn(&mut Request, &ProxyState) -> Option<Response> + Sync;
-
-/// Modifies a response, given the original request.
-pub(crate) type OnResponse = dyn Fn(&Request, &mut Response, &ProxyState) + Sync;
-
-/// Modifies a line of an event stream, or leaves it out.
-pub(crate) type OnLine = dyn Fn(&str) -> Option<String> + Sync;
 
 /// A fault, which violates one rule.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Fault {
+    /// The file that it is from.
+    pub(crate) file: String,
     /// The wrong behavior.
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     /// Cases that must fail.
-    pub(crate) must_fail: &'static [&'static str],
+    pub(crate) must: Vec<String>,
     /// Prefixes of the ids of other cases that may fail, because they depend on the rule.
-    pub(crate) may_fail: &'static [&'static str],
-    /// What it does to requests.
-    pub(crate) on_request: &'static OnRequest,
-    /// What it does to responses.
-    pub(crate) on_response: &'static OnResponse,
-    /// What it does to the lines of event streams; `None` leaves a line out.
-    pub(crate) on_line: Option<&'static OnLine>,
-    /// What it does when it loads schema documents.
-    pub(crate) on_load: Option<OnLoad>,
+    pub(crate) may: Vec<String>,
+    /// What it does to exchanges.
+    pub(crate) rules: Vec<Rule>,
+    /// The command that loads a schema document, in which `{program}` and `{file}` are replaced.
+    pub(crate) load: Option<Vec<String>>,
     /// Whether servers store data that they should refuse, so that no other fault can be tested with the same servers.
-    pub(crate) corrupts_data: bool,
+    pub(crate) corrupts: bool,
 }
 
-/// A fault of a loader of schema documents.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OnLoad {
-    AcceptsAll,
-    RefusesAll,
-    ReportsFirst,
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(rename = "about")]
+    _about: String,
+    profile: Option<String>,
+    faults: Vec<Value>,
 }
 
-/// A fault that changes nothing, the base of all others.
-pub(crate) const NO_FAULT: Fault = Fault {
-    name: "none",
-    must_fail: &[],
-    may_fail: &[],
-    on_request: &|_, _| None,
-    on_response: &|_, _, _| {},
-    on_line: None,
-    on_load: None,
-    corrupts_data: false,
-};
-
-/// Returns the hand-written faults, apart from those of profiles that the reference server does not claim.
-pub(crate) fn hand_written() -> Vec<Fault> {
-    let tables = [
-        transport::FAULTS,
-        errors::FAULTS,
-        query::FAULTS,
-        filters::FAULTS,
-        filters::related::FAULTS,
-        results::FAULTS,
-        pages::FAULTS,
-        integrity::FAULTS,
-        profiles::FAULTS,
-        streams::FAULTS,
-        exact::FAULTS,
-        failures::FAULTS,
-        files::FAULTS,
-        hosts::FAULTS,
-        writes::FAULTS,
-        writes::merge::FAULTS,
-        writes::more::FAULTS,
-        writes::more::LISTS,
-    ];
-    let profile = Profile::reference().unwrap();
-    let optional = [
-        ("keys", writes::keys::FAULTS.to_vec()),
-        ("params", query::params::FAULTS.to_vec()),
-        ("bearer", integrity::bearer::faults()),
-        ("export", export::FAULTS.to_vec()),
-        ("batch", writes::more::BATCH.to_vec()),
-    ];
-    let claimed =
-        optional.into_iter().filter(|(name, _)| profile.claims_profile(name)).flat_map(|(_, table)| table);
-    tables.into_iter().flatten().copied().chain(claimed).collect()
+/// The members of a fault besides those of its first rule.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    name: String,
+    #[serde(default)]
+    must: Vec<String>,
+    #[serde(default)]
+    may: Vec<String>,
+    #[serde(default)]
+    also: Vec<Map<String, Value>>,
+    load: Option<Vec<String>>,
+    #[serde(default)]
+    corrupts: bool,
 }
 
-/// Returns the changes that make the reference server behave like one without an optional profile.
-pub(crate) fn without(profile: &str) -> Fault {
-    let on_request: &OnRequest = match profile {
-        "relational" => &|request, _| {
-            let text = generated::text_of(request);
-            let forms = ["\"relation\"", "\"$relation\"", "\"$field\"", "\"at\"", "\"total\"", "\"last\""];
-            let is_relational = forms.iter().any(|form| text.contains(form)) || generated::has_path(&text);
-            (is_relational || generated::has_aggregated_relation(&text))
-                .then(|| error(400, "ValidationError"))
-        },
-        "params" => &|request, _| {
-            generated::text_of(request).contains("\"$param\"").then(|| error(400, "ValidationError"))
-        },
-        _ => &|_, _| None,
+/// The members of a fault that are not clauses of its first rule.
+const HEAD: [&str; 6] = ["name", "must", "may", "also", "load", "corrupts"];
+
+/// The members of `for` that are added to those of the fault.
+const LISTS: [&str; 3] = ["must", "may", "when"];
+
+impl Fault {
+    /// Parses a fault.
+    pub(crate) fn parse(file: &str, value: Value) -> Result<Self, String> {
+        let Value::Object(mut clauses) = value else { return Err(format!("{file}: a fault is an object")) };
+        let members = HEAD.iter().filter_map(|name| Some(((*name).to_owned(), clauses.shift_remove(*name)?)));
+        let head: Map<String, Value> = members.collect();
+        let shown = head.get("name").cloned().unwrap_or_default();
+        let head: Head =
+            serde_json::from_value(head.into()).map_err(|error| format!("{file}: {shown}: {error}"))?;
+        let rules = std::iter::once(clauses).filter(|clauses| !clauses.is_empty()).chain(head.also);
+        let in_fault = |error: String| format!("{file}: '{}': {error}", head.name);
+        Ok(Self {
+            file: file.to_owned(),
+            rules: rules.map(Rule::parse).collect::<Result<_, _>>().map_err(in_fault)?,
+            name: head.name,
+            must: head.must,
+            may: head.may,
+            load: head.load,
+            corrupts: head.corrupts,
+        })
+    }
+
+    /// Modifies a request or answers it, given its document.
+    pub(crate) fn on_request(
+        &self,
+        document: &Value,
+        request: &mut Request,
+        state: &ProxyState,
+    ) -> Option<Response> {
+        let mut document = document.clone();
+        let mut rules = self.rules.iter().filter(|rule| rule.is_of(Phase::Request));
+        rules.find_map(|rule| rule.on_request(&mut document, request, state))
+    }
+
+    /// Modifies a response, given the original request and its document.
+    pub(crate) fn on_response(&self, document: &Value, request: &Request, response: &mut Response) {
+        let rules: Vec<&Rule> = self.rules.iter().filter(|rule| rule.is_of(Phase::Response)).collect();
+        if !rules.is_empty() {
+            let mut document = document.clone();
+            document::add_response(&mut document, response);
+            rules.iter().for_each(|rule| rule.on_response(&mut document, request, response));
+        }
+    }
+
+    /// Returns whether it modifies lines of event streams.
+    pub(crate) fn has_lines(&self) -> bool {
+        self.rules.iter().any(|rule| rule.is_of(Phase::Line))
+    }
+
+    /// Modifies a line of an event stream, or leaves it out.
+    pub(crate) fn on_line(&self, line: &str) -> Option<String> {
+        let mut rules = self.rules.iter().filter(|rule| rule.is_of(Phase::Line));
+        rules.try_fold(line.to_owned(), |line, rule| rule.on_line(line))
+    }
+}
+
+/// Returns the faults that are written down, apart from those of profiles that the reference server does not claim.
+pub(crate) fn written() -> Result<Vec<Fault>, String> {
+    let folder = folder().join("faults");
+    let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|end| end == "json"));
+    files.sort();
+    let mut faults = Vec::new();
+    for file in files {
+        faults.extend(read(&file.strip_prefix(self::folder()).unwrap_or(&file).display().to_string())?);
+    }
+    Ok(faults)
+}
+
+/// Returns the faults of a file.
+pub(crate) fn read(file: &str) -> Result<Vec<Fault>, String> {
+    let in_file = |error: String| format!("{file}: {error}");
+    let text = std::fs::read_to_string(folder().join(file)).map_err(|error| in_file(error.to_string()))?;
+    let parsed: File = serde_json::from_str(&text).map_err(|error| in_file(error.to_string()))?;
+    let profile = Profile::reference()?;
+    if parsed.profile.is_some_and(|name| !profile.claims_profile(&name)) {
+        return Ok(Vec::new());
+    }
+    let all = parsed.faults.into_iter().flat_map(expand);
+    all.map(|fault| Fault::parse(file, fault)).collect()
+}
+
+/// The folder of the data.
+pub(crate) fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("it/conformance/judge")
+}
+
+/// Returns a fault for each combination of the values of its member `for`.
+fn expand(mut fault: Value) -> Vec<Value> {
+    let items = match fault.as_object_mut().and_then(|members| members.shift_remove("for")) {
+        None => return vec![fault],
+        Some(Value::Array(items)) => items,
+        Some(one) => vec![one],
     };
-    Fault { name: "without a profile", on_request, ..NO_FAULT }
+    let combined = items.iter().filter_map(Value::as_object).flat_map(combinations);
+    combined.map(|values| instance(&fault, &values)).collect()
 }
 
-/// Returns the faults that are generated from tables and from the responses in a recording.
-pub(crate) fn generate(recording: &Recording) -> Vec<Fault> {
-    generated::all(recording)
-}
-
-/// Returns a JSON response.
-pub(crate) fn reply(status: u16, body: &Value) -> Response {
-    let headers = vec![
-        ("content-type".to_owned(), "application/json; charset=utf-8".to_owned()),
-        ("x-request-id".to_owned(), "of-the-proxy".to_owned()),
-        ("cache-control".to_owned(), "no-store".to_owned()),
-    ];
-    Response { status, headers, body: body.to_string().into_bytes() }
-}
-
-/// Returns an error response.
-pub(crate) fn error(status: u16, kind: &str) -> Response {
-    reply(status, &json!({"error": kind, "message": "of the proxy", "requestId": "of-the-proxy"}))
-}
-
-/// Sets or removes a header of a request.
-pub(crate) fn set(request: &mut Request, name: &str, value: Option<String>) {
-    request.headers.retain(|(header, _)| !header.eq_ignore_ascii_case(name));
-    if let Some(value) = value {
-        request.add_header(name, value);
+/// Returns the combinations of the items of lists, apart from the members of a fault.
+fn combinations(members: &Map<String, Value>) -> Vec<Map<String, Value>> {
+    let mut all = vec![Map::new()];
+    for (name, value) in members {
+        let choices = match value.as_array() {
+            Some(choices) if !LISTS.contains(&name.as_str()) => choices.clone(),
+            _ => vec![value.clone()],
+        };
+        let with = |values: &Map<String, Value>, choice: &Value| {
+            let mut values = values.clone();
+            values.insert(name.clone(), choice.clone());
+            values
+        };
+        all = all.iter().flat_map(|values| choices.iter().map(move |choice| with(values, choice))).collect();
     }
+    all
 }
 
-/// Sets or removes a header of a response.
-pub(crate) fn put(response: &mut Response, name: &str, value: Option<&str>) {
-    response.headers.retain(|(header, _)| header != name);
-    response.headers.extend(value.map(|value| (name.to_owned(), value.to_owned())));
-}
-
-/// Changes the value of a header that a request has.
-pub(crate) fn edit_header(request: &mut Request, name: &str, change: impl Fn(&str) -> String) {
-    let mut headers = std::mem::take(&mut request.headers);
-    for (header, value) in &mut headers {
-        if header.eq_ignore_ascii_case(name)
-            && let Ok(text) = std::str::from_utf8(value)
-        {
-            *value = change(text).into_bytes();
+/// Returns a fault with the values of one combination.
+fn instance(fault: &Value, values: &Map<String, Value>) -> Value {
+    let mut fault = fault.clone();
+    for (name, value) in values.iter().filter(|(name, _)| LISTS.contains(&name.as_str())) {
+        match (&mut fault[name], value) {
+            (Value::Array(own), Value::Array(others)) => own.extend(others.iter().cloned()),
+            (Value::Object(own), Value::Object(others)) => own.extend(others.clone()),
+            (own, value) => *own = value.clone(),
         }
     }
-    request.headers = headers;
+    fill(&fault, values)
 }
 
-/// Edits the text of the query in the header or the body.
-pub(crate) fn edit_text(request: &mut Request, edit: impl Fn(&str) -> Option<String>) {
-    let count = request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("X-Mesh-Query")).count();
-    if let Some(text) =
-        request.header_value("X-Mesh-Query").and_then(encoding::from_base64).filter(|_| count == 1)
-        && let Some(edited) = edit(&String::from_utf8_lossy(&text))
-    {
-        set(request, "X-Mesh-Query", Some(encoding::base64(edited)));
-    }
-    let body = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
-    if let Some(mut body) = body
-        && let Some(edited) = body.get("query").and_then(Value::as_str).and_then(edit)
-    {
-        body["query"] = edited.into();
-        request.body = Some(body.to_string().into_bytes());
-    }
-}
-
-/// Edits the query as JSON, unless it is the statement of an upload. The request is not modified if `edit` changes
-/// nothing.
-pub(crate) fn edit(request: &mut Request, edit: impl Fn(&mut Value)) {
-    if !is_upload(request) {
-        edit_statement(request, edit);
-    }
-}
-
-/// Edits the query or statement as JSON.
-pub(crate) fn edit_statement(request: &mut Request, edit: impl Fn(&mut Value)) {
-    edit_text(request, |text| {
-        let before: Value = serde_json::from_str(text).ok().filter(|_| text.len() < 20_000)?;
-        let mut after = before.clone();
-        edit(&mut after);
-        // Compared as text, because the order of members is significant.
-        let (before, after) = (before.to_string(), after.to_string());
-        (after != before).then_some(after)
-    });
-}
-
-/// Edits the root node of a query.
-pub(crate) fn edit_root(request: &mut Request, edit_node: impl Fn(&mut Map<String, Value>)) {
-    edit(request, |query| {
-        let root = query.as_object_mut().and_then(|query| query.values_mut().next());
-        if let Some(node) = root.and_then(Value::as_object_mut) {
-            edit_node(node);
+fn fill(template: &Value, values: &Map<String, Value>) -> Value {
+    let fill_text = |text: &str| {
+        values
+            .iter()
+            .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("<{name}>"), &plain(value)))
+    };
+    match template {
+        Value::String(text) => {
+            let whole = text.strip_prefix('<').and_then(|text| text.strip_suffix('>'));
+            whole.and_then(|name| values.get(name)).cloned().unwrap_or_else(|| fill_text(text).into())
         }
-    });
-}
-
-/// Edits the nodes of all relations.
-pub(crate) fn edit_relations(
-    request: &mut Request,
-    edit_node: impl Fn(&str, &mut Map<String, Value>) + Copy,
-) {
-    fn walk(node: &mut Map<String, Value>, edit_node: impl Fn(&str, &mut Map<String, Value>) + Copy) {
-        let Some(select) = node.get_mut("$select").and_then(Value::as_object_mut) else { return };
-        for (name, child) in select {
-            if let Some(child) = child.as_object_mut() {
-                edit_node(name, child);
-                walk(child, edit_node);
-            }
+        Value::Array(items) => items.iter().map(|item| fill(item, values)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, member)| (fill_text(name), fill(member, values))).collect()
         }
+        scalar => scalar.clone(),
     }
-    edit_root(request, |root| walk(root, edit_node));
-}
-
-/// Edits all filters of the root and of relations, and those of conditions on relations, the innermost first.
-pub(crate) fn edit_filters(request: &mut Request, edit_filter: impl Fn(&mut Value) + Copy) {
-    fn walk(filter: &mut Value, edit_filter: impl Fn(&mut Value) + Copy) {
-        for name in ["and", "or"] {
-            if let Some(all) = filter.get_mut(name).and_then(Value::as_array_mut) {
-                all.iter_mut().for_each(|one| walk(one, edit_filter));
-            }
-        }
-        for name in ["not", "where"] {
-            if let Some(inner) = filter.get_mut(name) {
-                walk(inner, edit_filter);
-            }
-        }
-        edit_filter(filter);
-    }
-    edit_root(request, |root| {
-        if let Some(filter) = root.get_mut("$where") {
-            walk(filter, edit_filter);
-        }
-    });
-    edit_relations(request, |_, node| {
-        if let Some(filter) = node.get_mut("$where") {
-            walk(filter, edit_filter);
-        }
-    });
-}
-
-/// Edits the JSON body of a response with a matching status.
-pub(crate) fn edit_body(response: &mut Response, is_right: impl Fn(u16) -> bool, edit: impl Fn(&mut Value)) {
-    if is_right(response.status)
-        && let Ok(mut body) = serde_json::from_slice::<Value>(&response.body)
-    {
-        edit(&mut body);
-        response.body = body.to_string().into_bytes();
-    }
-}
-
-/// Edits the body of a response with status 200.
-pub(crate) fn edit_ok(response: &mut Response, edit: impl Fn(&mut Value)) {
-    edit_body(response, |status| status == 200, edit);
-}
-
-/// Edits the body of an error response.
-pub(crate) fn edit_error(response: &mut Response, edit: impl Fn(&mut Value)) {
-    edit_body(response, |status| status >= 400, edit);
-}
-
-/// Edits every nested value, the innermost first, given the name of its member.
-pub(crate) fn deep(value: &mut Value, name: &str, edit: &impl Fn(&str, &mut Value)) {
-    match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| deep(item, name, edit)),
-        Value::Object(members) => members.iter_mut().for_each(|(name, member)| deep(member, name, edit)),
-        _ => {}
-    }
-    edit(name, value);
-}
-
-/// Returns the segments of the path after the base path.
-pub(crate) fn segments(request: &Request) -> Vec<&str> {
-    let path = request.target.split('?').next().unwrap_or_default();
-    path.trim_start_matches("/mesh").split('/').filter(|segment| !segment.is_empty()).collect()
-}
-
-/// Returns whether a request reads one record.
-pub(crate) fn is_point(request: &Request) -> bool {
-    let posted = request.body.as_deref().and_then(|body| serde_json::from_slice::<Value>(body).ok());
-    segments(request).len() == 2 || posted.is_some_and(|body| body.get("id").is_some())
-}
-
-/// Returns whether a request uploads a file.
-pub(crate) fn is_upload(request: &Request) -> bool {
-    request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"))
 }

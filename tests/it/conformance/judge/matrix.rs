@@ -1,9 +1,8 @@
 //! The matrix of the judge: which cases fail under which fault.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-use std::sync::Mutex;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
@@ -13,7 +12,7 @@ use mesh_tests::kit::reference::Reference;
 use mesh_tests::kit::run::{self, Grade, Selection};
 use mesh_tests::kit::target::Target;
 
-use super::faults::{Fault, OnLoad};
+use super::faults::Fault;
 use super::proxy::{IssuedValues, Proxy};
 use super::recording::Recording;
 use super::servers;
@@ -30,9 +29,11 @@ const CROSS_CUTTING: [&str; 7] = ["10.6-", "14.", "15.", "16.", "17", "18.", "19
 /// The outcome of one fault.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) touched: usize,
     pub(crate) failed: Vec<String>,
+    /// Whether it fails so much that it does not show that a single case detects anything.
+    is_general: bool,
 }
 
 /// Returns the cases that fail with a fault-injecting proxy in front of each server.
@@ -45,9 +46,9 @@ pub(crate) fn failures(fault: &Fault, reference: &Reference, cases: &[Case]) -> 
     let mut profile = Profile::reference().unwrap();
     profile.known.clear();
     profile.declare("load", load_command(fault));
-    let (mut proxies, issued) = (Vec::new(), IssuedValues::default());
+    let (mut proxies, issued, fault) = (Vec::new(), IssuedValues::default(), Arc::new(fault.clone()));
     for (settings, url) in reference.target.base_urls() {
-        let proxy = Proxy::start(settings, url, *fault, issued.clone());
+        let proxy = Proxy::start(settings, url, Arc::clone(&fault), issued.clone());
         profile.servers.insert(settings.to_owned(), format!("http://{}{}", proxy.address, url.base));
         proxies.push(proxy);
     }
@@ -61,41 +62,41 @@ pub(crate) fn failures(fault: &Fault, reference: &Reference, cases: &[Case]) -> 
 /// Returns the command that loads a schema document under a fault.
 fn load_command(fault: &Fault) -> Vec<String> {
     let program = mesh_tests::program().display().to_string();
-    let words: &[&str] = match fault.on_load {
-        None => &[&program, "check", "--schema", "{file}"],
-        Some(OnLoad::AcceptsAll) => &["true"],
-        Some(OnLoad::RefusesAll) => &["false"],
-        Some(OnLoad::ReportsFirst) => {
-            &["sh", "-c", "\"$0\" check --schema \"$1\" 2>&1 | head -n 1; exit 1", &program, "{file}"]
-        }
-    };
-    words.iter().map(|word| (*word).to_owned()).collect()
+    let usual = ["{program}", "check", "--schema", "{file}"].map(str::to_owned).to_vec();
+    let words = fault.load.as_ref().unwrap_or(&usual);
+    words.iter().map(|word| word.replace("{program}", &program)).collect()
 }
 
-/// Runs, for each fault, every case that the fault touches.
-pub(crate) fn run_all(faults: &[Fault], reference: &Reference, recording: &Recording) -> Vec<Outcome> {
+/// Runs, for each fault, the cases that it touches: all of them, or, for a fault without a list of cases, as many as show
+/// that it is noticed and that each case is failed by a fault. Faults with lists should come first.
+pub(crate) fn run_all(
+    faults: &[Fault],
+    reference: &Reference,
+    recording: &Recording,
+    all: bool,
+) -> Vec<Outcome> {
     let (next, outcomes) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let run = |fault: &Fault| {
+        let start = Instant::now();
+        let touched = recording.touched_by(fault);
+        let separate = fault.corrupts.then(servers);
+        let servers = separate.as_ref().unwrap_or(reference);
+        let outcome = match all || !fault.must.is_empty() {
+            true => run_touched(fault, servers, &touched),
+            false => {
+                let killed = killed(&outcomes.lock().unwrap());
+                run_until_noticed(fault, servers, touched, &killed)
+            }
+        };
+        let (seconds, failed) = (start.elapsed().as_secs_f64(), outcome.failed.len());
+        eprintln!("{seconds:>6.1} s  {:>4} touched {failed:>4} failed  {}", outcome.touched, outcome.name);
+        outcomes.lock().unwrap().push(outcome);
+    };
     thread::scope(|threads| {
         for _ in 0..CONCURRENT {
             threads.spawn(|| {
                 while let Some(fault) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let start = Instant::now();
-                    let touched = recording.touched_by(fault);
-                    let found = start.elapsed();
-                    let separate = fault.corrupts_data.then(servers);
-                    let servers = separate.as_ref().unwrap_or(reference);
-                    let failed =
-                        retry_unexpected(fault, servers, &touched, failing_cases(fault, servers, &touched));
-                    eprintln!(
-                        "{:>6.1} s {:>6.1} s  {:>4} touched {:>4} failed  {}",
-                        found.as_secs_f64(),
-                        start.elapsed().as_secs_f64(),
-                        touched.len(),
-                        failed.len(),
-                        fault.name
-                    );
-                    let outcome = Outcome { name: fault.name, touched: touched.len(), failed };
-                    outcomes.lock().unwrap().push(outcome);
+                    run(fault);
                 }
             });
         }
@@ -103,65 +104,77 @@ pub(crate) fn run_all(faults: &[Fault], reference: &Reference, recording: &Recor
     outcomes.into_inner().unwrap()
 }
 
-/// Repeats cases that unexpectedly fail or pass, if they are few. Other faults use the same servers at the same time, so a
-/// server that should be busy with the requests of one run may be busy with those of another.
-fn retry_unexpected(
-    fault: &Fault,
-    reference: &Reference,
-    touched: &[Case],
-    mut failed: Vec<String>,
-) -> Vec<String> {
+/// Runs all cases. Repeats those that unexpectedly fail or pass, if they are few: other faults use the same servers at the
+/// same time, so a server that should be busy with the requests of one run may be busy with those of another.
+fn run_touched(fault: &Fault, reference: &Reference, touched: &[Case]) -> Outcome {
     const RETRIES_MAX: usize = 8;
+    let mut failed = failing_cases(fault, reference, touched);
     let is_unexpected = |case: &&Case| match failed.contains(&case.id) {
-        true => {
-            !fault.must_fail.contains(&case.id.as_str())
-                && !fault.may_fail.iter().chain(&CROSS_CUTTING).any(|begin| case.id.starts_with(begin))
-        }
-        false => fault.must_fail.contains(&case.id.as_str()),
+        true => !may_fail(fault, &case.id),
+        false => fault.must.contains(&case.id),
     };
     let again: Vec<Case> = touched.iter().filter(is_unexpected).cloned().collect();
     if !again.is_empty() && again.len() <= RETRIES_MAX {
         failed.retain(|id| again.iter().all(|case| case.id != *id));
         failed.extend(failing_cases(fault, reference, &again));
     }
-    failed
+    let is_general = failed.len() > FAILURES_MAX;
+    Outcome { name: fault.name.clone(), touched: touched.len(), failed, is_general }
+}
+
+/// Runs the cases that no other fault has failed, and others until one fails. A sample of many cases shows whether the fault
+/// is too general.
+fn run_until_noticed(
+    fault: &Fault,
+    reference: &Reference,
+    touched: Vec<Case>,
+    killed: &BTreeSet<String>,
+) -> Outcome {
+    const SAMPLE: usize = 60;
+    let count = touched.len();
+    let (known, fresh): (Vec<Case>, Vec<Case>) =
+        touched.into_iter().partition(|case| killed.contains(&case.id));
+    let step = if count > FAILURES_MAX { known.len().div_ceil(SAMPLE).max(1) } else { usize::MAX };
+    let sample: Vec<Case> = known.iter().skip(step / 2).step_by(step).cloned().collect();
+    let mut failed = failing_cases(fault, reference, &sample);
+    let is_general = failed.len() * count > FAILURES_MAX * sample.len();
+    if !is_general {
+        failed.extend(failing_cases(fault, reference, &fresh));
+    }
+    for some in known.chunks(SAMPLE) {
+        if !failed.is_empty() {
+            break;
+        }
+        failed = failing_cases(fault, reference, some);
+    }
+    Outcome { name: fault.name.clone(), touched: count, failed, is_general }
+}
+
+fn may_fail(fault: &Fault, id: &str) -> bool {
+    let is_cross_cutting = |id: &str| CROSS_CUTTING.iter().any(|begin| id.starts_with(begin));
+    let may_fail_any = !fault.must.iter().any(|id| is_cross_cutting(id));
+    fault.must.iter().any(|must| must == id)
+        || fault.may.iter().any(|begin| id.starts_with(begin))
+        || may_fail_any && is_cross_cutting(id)
 }
 
 /// Compares the failing cases with the expected ones; returns a message if they differ.
 pub(crate) fn unexpected_result(fault: &Fault, failed: &[String]) -> Option<String> {
-    let missed: Vec<&&str> =
-        fault.must_fail.iter().filter(|id| !failed.iter().any(|id_failed| id_failed == *id)).collect();
-    let is_dependent = |id: &str| CROSS_CUTTING.iter().any(|begin| id.starts_with(begin));
-    let may_fail_any = !fault.must_fail.iter().any(|id| is_dependent(id));
-    let is_related = |id: &String| {
-        fault.must_fail.contains(&id.as_str())
-            || fault.may_fail.iter().any(|begin| id.starts_with(begin))
-            || may_fail_any && is_dependent(id)
-    };
-    let stray: Vec<&String> = failed.iter().filter(|id| !is_related(id)).collect();
-    // A fault that is generated from a table or a recording has no lists.
-    let fine = fault.must_fail.is_empty() || missed.is_empty() && stray.is_empty();
-    (!fine).then(|| format!("{}: not detected by {missed:?}; unexpected failures: {stray:?}", fault.name))
+    let missed: Vec<&String> = fault.must.iter().filter(|id| !failed.contains(*id)).collect();
+    let stray: Vec<&String> = failed.iter().filter(|id| !may_fail(fault, id)).collect();
+    // A fault that is generated or one of many of a kind has no list.
+    let is_fine = fault.must.is_empty() || missed.is_empty() && stray.is_empty();
+    (!is_fine).then(|| format!("{}: not detected by {missed:?}; unexpected failures: {stray:?}", fault.name))
 }
 
-/// Returns the cases of a MUST that no fault fails, apart from faults that fail nearly everything.
-pub(crate) fn survivors<'c>(cases: &'c [Case], outcomes: &[Outcome]) -> Vec<&'c Case> {
-    let sharp = outcomes.iter().filter(|outcome| outcome.failed.len() <= FAILURES_MAX);
-    let killed: BTreeSet<&str> =
-        sharp.flat_map(|outcome| outcome.failed.iter().map(String::as_str)).collect();
-    cases.iter().filter(|case| !killed.contains(case.id.as_str())).collect()
+/// Returns the cases that a fault fails, apart from faults that are too general.
+fn killed(outcomes: &[Outcome]) -> BTreeSet<String> {
+    let sharp = outcomes.iter().filter(|outcome| !outcome.is_general);
+    sharp.flat_map(|outcome| outcome.failed.iter().cloned()).collect()
 }
 
-/// Renders the survivors by paragraph.
-pub(crate) fn table(survivors: &[&Case]) -> String {
-    let mut by_rule: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for case in survivors {
-        let rule = case.rule.first().map_or("", String::as_str);
-        by_rule.entry(rule).or_default().push(&case.id);
-    }
-    let mut table = format!("{} cases without a fault that fails them\n", survivors.len());
-    for (rule, ids) in by_rule {
-        let _ = writeln!(table, "{rule:>8}  {}", ids.join(" "));
-    }
-    table
+/// Returns the cases that no fault fails, apart from faults that are too general.
+pub(crate) fn survivors<'c>(cases: &'c [Case], outcomes: &[Outcome]) -> Vec<&'c str> {
+    let killed = killed(outcomes);
+    cases.iter().map(|case| case.id.as_str()).filter(|id| !killed.contains(*id)).collect()
 }

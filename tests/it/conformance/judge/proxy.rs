@@ -3,9 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +13,8 @@ use mesh_tests::kit::http::{self, BaseUrl, Exchange, Request, Response};
 use mesh_tests::{Connection, PATIENCE};
 use serde_json::{Value, json};
 
-use super::faults::{Fault, OnLine};
+use super::document;
+use super::faults::Fault;
 
 /// The header with which the proxy marks a request whose body is incomplete. Such a request is not forwarded unless a fault
 /// removes the mark.
@@ -23,10 +23,9 @@ pub(crate) const TRUNCATED_MARK: &str = "X-Judge-Broken";
 /// How long the proxy waits for bytes that were announced.
 const BODY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Cursors, tags and sessions that servers have issued.
+/// Tags and sessions that servers have issued.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct IssuedValues {
-    cursors: Arc<Mutex<HashSet<String>>>,
     tags: Arc<Mutex<HashSet<String>>>,
     /// Tokens with their signing keys, the newest last.
     sessions: Arc<Mutex<Vec<(String, String)>>>,
@@ -38,10 +37,11 @@ pub(crate) struct IssuedValues {
 #[derive(Debug)]
 pub(crate) struct ProxyState {
     issued: IssuedValues,
-    /// Requests that were recorded by faults.
-    marks: Mutex<HashSet<String>>,
+    /// The requests so far.
+    seen: Mutex<HashSet<String>>,
     upstream: BaseUrl,
-    settings: String,
+    /// The settings of the server.
+    pub(crate) settings: String,
 }
 
 /// A token with its signing key.
@@ -56,7 +56,7 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// Listens on a free port and forwards everything to the server, modified by the fault.
-    pub(crate) fn start(settings: &str, upstream: &BaseUrl, fault: Fault, issued: IssuedValues) -> Self {
+    pub(crate) fn start(settings: &str, upstream: &BaseUrl, fault: Arc<Fault>, issued: IssuedValues) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
@@ -68,7 +68,7 @@ impl Proxy {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                let (state, upstream) = (Arc::clone(&state), upstream.clone());
+                let (state, upstream, fault) = (Arc::clone(&state), upstream.clone(), Arc::clone(&fault));
                 thread::spawn(move || handle_connection(stream, &upstream, &fault, &state));
             }
         });
@@ -88,24 +88,21 @@ fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, s
     let _ = stream.set_read_timeout(Some(PATIENCE));
     let Some(mut request) = read_request(&stream) else { return };
     replace_own_host(&mut request, &stream, upstream);
-    let original = request.clone();
-    let response = match (fault.on_request)(&mut request, state) {
+    let (original, document) = (request.clone(), document::of_request(&request, state));
+    let response = match fault.on_request(&document, &mut request, state) {
         Some(response) => response,
         None if request.header_value(TRUNCATED_MARK).is_some() => return,
         None => {
             let Ok(exchange) = Exchange::begin(&upstream.authority, &request) else { return };
             if exchange.head.is_event_stream() {
                 let mut response = exchange.head;
-                (fault.on_response)(&original, &mut response, state);
+                fault.on_response(&document, &original, &mut response);
                 let _ = stream.write_all(&head(&response, None));
-                return match fault.on_line {
-                    None => forward(exchange.connection, &mut stream),
-                    Some(on_line) => forward_lines(exchange.connection, &mut stream, on_line),
-                };
+                return forward_lines(exchange.connection, &mut stream, fault);
             }
             let Ok(mut response) = exchange.finish() else { return };
             state.issued.record(&request, &response);
-            (fault.on_response)(&original, &mut response, state);
+            fault.on_response(&document, &original, &mut response);
             response
         }
     };
@@ -138,18 +135,6 @@ fn head(response: &Response, length: Option<usize>) -> Vec<u8> {
     head.into_bytes()
 }
 
-/// Forwards the body of an event stream until either side closes its connection.
-fn forward(connection: Connection, to: &mut TcpStream) {
-    let mut from = connection.into_stream();
-    let _ = from.get_ref().set_read_timeout(None);
-    let mut buffer = [0; 4096];
-    while let Ok(count) = from.read(&mut buffer) {
-        if count == 0 || to.write_all(&buffer[..count]).is_err() {
-            return;
-        }
-    }
-}
-
 /// Reads a body. If the client ends it too early, the request is marked as broken. If bytes do not arrive in time, the
 /// request keeps its `Content-Length`, so the server waits for them, too.
 fn read_body(reader: &mut BufReader<&TcpStream>, length: usize, request: &mut Request) -> Vec<u8> {
@@ -174,7 +159,7 @@ fn read_body(reader: &mut BufReader<&TcpStream>, length: usize, request: &mut Re
 }
 
 /// Forwards a chunked event stream line by line, each as a chunk.
-fn forward_lines(connection: Connection, to: &mut TcpStream, on_line: &OnLine) {
+fn forward_lines(connection: Connection, to: &mut TcpStream, fault: &Fault) {
     let mut from = connection.into_stream();
     let _ = from.get_ref().set_read_timeout(None);
     let (mut line, mut left) = (Vec::new(), 0);
@@ -200,7 +185,7 @@ fn forward_lines(connection: Connection, to: &mut TcpStream, on_line: &OnLine) {
         line.extend(byte);
         if byte == *b"\n" {
             let text = String::from_utf8_lossy(&std::mem::take(&mut line)).trim_end().to_owned();
-            let Some(text) = on_line(&text) else { continue };
+            let Some(text) = fault.on_line(&text) else { continue };
             if to.write_all(format!("{:x}\r\n{text}\n\r\n", text.len() + 1).as_bytes()).is_err() {
                 return;
             }
@@ -248,18 +233,12 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
 }
 
 impl IssuedValues {
-    /// Records the cursors and sessions of a response.
+    /// Records the tag and the session of a response.
     pub(crate) fn record(&self, request: &Request, response: &Response) {
         if let Some(tag) = response.header("etag") {
             self.tags.lock().unwrap().insert(tag.to_owned());
         }
         let Ok(body) = serde_json::from_slice::<Value>(&response.body) else { return };
-        let mut cursors = self.cursors.lock().unwrap();
-        for name in ["startCursor", "endCursor"] {
-            if let Some(cursor) = body["pageInfo"][name].as_str() {
-                cursors.insert(cursor.to_owned());
-            }
-        }
         if request.target.ends_with("/auth")
             && let (Some(token), Some(key)) = (body["token"].as_str(), body["signingToken"].as_str())
         {
@@ -271,29 +250,31 @@ impl IssuedValues {
 impl ProxyState {
     /// Creates the state of a proxy in front of a server.
     pub(crate) fn new(settings: &str, upstream: BaseUrl, issued: IssuedValues) -> Self {
-        Self { issued, marks: Mutex::default(), upstream, settings: settings.to_owned() }
+        Self { issued, seen: Mutex::default(), upstream, settings: settings.to_owned() }
     }
 
-    /// Returns the first session that the server gave.
-    pub(crate) fn first_session(&self) -> Session {
-        self.issued.sessions.lock().unwrap().first().cloned().unwrap_or_default()
+    /// Returns what the server has issued: the token and the tag that resemble those of a request, and the first session.
+    pub(crate) fn issued_like(&self, request: &Request) -> Value {
+        let first = self.issued.sessions.lock().unwrap().first().cloned();
+        let tag = request.header_value("If-None-Match").and_then(|tag| self.tag_like(tag));
+        json!({
+            "token": request.header_value("X-Mesh-Token").and_then(|token| self.issued_token_like(token)),
+            "tag": tag,
+            "first": first.map(|(token, key)| json!({"token": token, "signingToken": key})),
+        })
     }
 
-    /// Returns whether the server has these settings.
-    pub(crate) fn has_settings(&self, settings: &str) -> bool {
-        self.settings == settings
+    /// Returns the tag of the server that begins like the given one.
+    fn tag_like(&self, tag: &str) -> Option<String> {
+        let begin = tag.get(..tag.len().checked_sub(2)?)?;
+        self.issued.tags.lock().unwrap().iter().find(|own| own.starts_with(begin)).cloned()
     }
 
-    /// Returns the tag of the server that begins like the given one, or the given one.
-    pub(crate) fn tag_like(&self, tag: &str) -> String {
-        let tags = self.issued.tags.lock().unwrap();
-        let begin = tag.get(..tag.len() - 2).unwrap_or(tag);
-        tags.iter().find(|own| own.starts_with(begin)).cloned().unwrap_or_else(|| tag.to_owned())
-    }
-
-    /// Returns whether the server issued the cursor.
-    pub(crate) fn has_issued_cursor(&self, cursor: &str) -> bool {
-        self.issued.cursors.lock().unwrap().contains(cursor)
+    /// Returns whether the same request was sent before, and records it.
+    pub(crate) fn has_seen(&self, request: &Request) -> bool {
+        let headers = ["X-Mesh-Query", "X-Mesh-Query-Id"].map(|name| request.header_value(name));
+        let body = String::from_utf8_lossy(request.body.as_deref().unwrap_or_default());
+        !self.seen.lock().unwrap().insert(format!("{} {} {headers:?} {body}", request.method, request.target))
     }
 
     /// Returns the signing key of an issued token.
@@ -303,46 +284,26 @@ impl ProxyState {
     }
 
     /// Returns the issued token that differs from the given one in few characters.
-    pub(crate) fn issued_token_like(&self, token: &str) -> Option<String> {
+    fn issued_token_like(&self, token: &str) -> Option<String> {
         let sessions = self.issued.sessions.lock().unwrap();
         let differ = |own: &str| own.bytes().zip(token.bytes()).filter(|(a, b)| a != b).count();
         let near = sessions.iter().find(|(own, _)| own.len() == token.len() && differ(own) <= 2);
         near.map(|(own, _)| own.clone())
     }
 
-    /// Returns a token of the default account.
-    pub(crate) fn token(&self) -> String {
-        self.login().0
-    }
-
-    /// Records a text; returns whether it was recorded before.
-    pub(crate) fn mark(&self, what: &str) -> bool {
-        !self.marks.lock().unwrap().insert(what.to_owned())
-    }
-
-    /// Returns whether a text was recorded before.
-    pub(crate) fn is_marked(&self, what: &str) -> bool {
-        self.marks.lock().unwrap().contains(what)
-    }
-
-    /// Signs a request if the server supports logins.
-    pub(crate) fn sign_if_possible(&self, request: &mut Request) {
-        if !self.login().0.is_empty() {
-            self.sign(request);
-        }
-    }
-
     /// Signs a request correctly, with the session of its token if that is known and otherwise with a session of the
-    /// proxy. The signatures of writes are bound, and those of uploads if they were.
+    /// proxy. The signatures of writes are bound, and those of uploads if they were. Nothing changes without logins.
     pub(crate) fn sign(&self, request: &mut Request) {
-        let is_upload =
-            request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("multipart/"));
+        let is_upload = document::has_media_type(request, "multipart/");
         let is_bound = request.header_value("X-Mesh-Timestamp").is_some();
         let binds = is_write(request) || (is_upload && is_bound);
         let own = request
             .header_value("X-Mesh-Token")
             .and_then(|token| Some((token.to_owned(), self.signing_key(token)?)));
         let (token, key) = own.unwrap_or_else(|| self.login());
+        if token.is_empty() {
+            return;
+        }
         let is_gone = |name: &str| {
             ["x-mesh-token", "x-mesh-signature", "x-mesh-timestamp", "x-mesh-nonce"]
                 .contains(&name.to_ascii_lowercase().as_str())
@@ -399,8 +360,7 @@ impl ProxyState {
 
 /// Returns whether a request goes to a write route.
 pub(crate) fn is_write(request: &Request) -> bool {
-    let is_json =
-        request.header_value("Content-Type").is_some_and(|kind| kind.starts_with("application/json"));
+    let is_json = document::has_media_type(request, "application/json");
     let path = request.target.split('?').next().unwrap_or_default();
     let posts_a_query = ["/mesh", "/mesh/", "/mesh/queries", "/mesh/auth", "/mesh/logout"].contains(&path);
     match request.method.as_str() {
