@@ -165,14 +165,24 @@ impl AppFactory {
             None => app.admin(self.admin.clone()),
             Some(_) => app.metrics(self.admin.metrics().clone()),
         };
-        app = with(app, self.audit.clone(), AppBuilder::audit);
-        app = with(app, self.spans.clone(), AppBuilder::spans);
+        if let Some(audit) = &self.audit {
+            app = app.audit(audit.clone());
+        }
+        if let Some(spans) = &self.spans {
+            app = app.spans(spans.clone());
+        }
         app = self.with_changes(app);
         app = self.identify(app);
         app = self.with_queries(app, &mesh)?;
-        app = with(app, self.uploads.clone().filter(|_| takes_files), AppBuilder::uploads);
-        app = with(app, self.cors.clone(), AppBuilder::cors);
-        app = with(app, self.exports.clone(), AppBuilder::exports);
+        if let Some(uploads) = self.uploads.as_ref().filter(|_| takes_files) {
+            app = app.uploads(uploads.clone());
+        }
+        if let Some(cors) = &self.cors {
+            app = app.cors(cors.clone());
+        }
+        if let Some(exports) = &self.exports {
+            app = app.exports(exports.clone());
+        }
         if config.docs.enabled {
             app = app.docs(entity_settings::docs(config, mesh.schema())?);
         }
@@ -194,30 +204,33 @@ impl AppFactory {
     /// Adds the registered queries, and the tools for agents.
     fn with_queries(&self, app: AppBuilder, mesh: &Mesh) -> Result<AppBuilder, Failure> {
         let (registry, tools) = queries(&self.config, mesh, self.state.as_ref())?;
-        let app = with(app, registry, AppBuilder::persisted);
+        let app = match registry {
+            Some(registry) => app.persisted(registry),
+            None => app,
+        };
         Ok(if self.config.mcp.enabled != McpTools::Off { app.mcp(tools) } else { app })
     }
 
     /// Adds the kinds of credentials that identify callers.
     fn identify(&self, mut app: AppBuilder) -> AppBuilder {
         let settings = &self.config.bearer;
-        app = with(app, self.integrity.clone(), AppBuilder::integrity);
-        app = with(app, self.api_keys.clone(), AppBuilder::api_keys);
-        app = with(app, self.bearer.clone(), AppBuilder::bearer);
-        app = with(app, self.local.clone(), AppBuilder::local_principal);
+        if let Some(integrity) = &self.integrity {
+            app = app.integrity(integrity.clone());
+        }
+        if let Some(keys) = &self.api_keys {
+            app = app.api_keys(keys.clone());
+        }
+        if let Some(bearer) = &self.bearer {
+            app = app.bearer(bearer.clone());
+        }
+        if let Some(principal) = &self.local {
+            app = app.local_principal(principal.clone());
+        }
         app = app.allow_unsigned_bearers(settings.unsigned);
         if !settings.anonymous.is_empty() {
             app = app.anonymous_role(settings.anonymous.as_str());
         }
         app
-    }
-}
-
-/// Adds a part to the application, if it is configured.
-fn with<T>(app: AppBuilder, part: Option<T>, add: impl FnOnce(AppBuilder, T) -> AppBuilder) -> AppBuilder {
-    match part {
-        Some(part) => add(app, part),
-        None => app,
     }
 }
 
