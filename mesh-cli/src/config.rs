@@ -14,7 +14,7 @@ use mesh_wire::request::AllowedHosts;
 use mesh_wire::response::CacheControl;
 
 use define::settings;
-pub(crate) use location::{Location, Pooler};
+pub(crate) use location::{Location, Pooler, split_scheme};
 use parse::{HOUR, MILLISECOND, SECOND};
 pub(crate) use print::EffectiveSettings;
 use reader::Reader;

@@ -128,7 +128,7 @@ impl Client {
             };
         };
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let nonce = HEXLOWER.encode(&random()?);
+        let nonce = HEXLOWER.encode(&random::<16>()?);
         let binding = SignatureBinding { timestamp: since_epoch.as_secs(), nonce: &nonce };
         session.sign(request, Some(binding)).map_err(Failure::usage_error)
     }
@@ -172,10 +172,11 @@ fn secret_variable(name: &str) -> Result<Option<String>, Failure> {
     text.map_err(|_| Failure::usage_error(format!("{name} must be UTF-8 text")))
 }
 
-/// Returns random bytes for a nonce or a boundary.
-pub(crate) fn random() -> Result<[u8; 16], Failure> {
-    let mut bytes = [0; 16];
-    SystemRandom::new().fill(&mut bytes).map_err(Failure::usage_error)?;
+/// Returns random bytes for a nonce, a boundary or a key.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map_err(|_| Failure::usage_error("the system provides no random numbers"))?;
     Ok(bytes)
 }
 

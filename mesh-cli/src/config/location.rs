@@ -18,22 +18,15 @@ impl Location {
     /// Resolves a relative path in the location against `folder`.
     pub(super) fn relative_to(self, folder: &Path) -> Self {
         let text = &self.0;
-        let (scheme, rest) = match text.split_once(':') {
-            // A single letter is a drive, not a scheme.
-            Some((scheme, _))
-                if scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
-            {
-                text.split_at(scheme.len() + 1)
-            }
-            _ => ("", text.as_str()),
-        };
+        let (scheme, rest) = split_scheme(text);
         match scheme {
-            "" | "sqlite:" | "file:" => {
+            None | Some("sqlite" | "file") => {
                 let path = rest.strip_prefix("//").unwrap_or(rest);
                 let is_file = !path.is_empty() && path != ":memory:" && Path::new(path).is_relative();
-                if is_file { Self(format!("{scheme}{}", folder.join(path).display())) } else { self }
+                let prefix = text.strip_suffix(rest).unwrap_or_default();
+                if is_file { Self(format!("{prefix}{}", folder.join(path).display())) } else { self }
             }
-            "postgres:" | "postgresql:" | "mysql:" | "mariadb:" => {
+            Some("postgres" | "postgresql" | "mysql" | "mariadb") => {
                 let Some((url, parameters)) = text.split_once('?') else { return self };
                 let parameters: Vec<_> =
                     parameters.split('&').map(|parameter| certificates(parameter, folder)).collect();
@@ -41,6 +34,18 @@ impl Location {
             }
             _ => self,
         }
+    }
+}
+
+/// Splits a location at the colon after its scheme, if it has one. A single letter is a drive, not a scheme.
+pub(crate) fn split_scheme(text: &str) -> (Option<&str>, &str) {
+    match text.split_once(':') {
+        Some((scheme, rest))
+            if scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
+        {
+            (Some(scheme), rest)
+        }
+        _ => (None, text),
     }
 }
 

@@ -129,9 +129,21 @@ impl SettingValue for SecretText {
     }
 }
 
-impl SettingValue for Vec<SecretText> {
+impl<T: SettingValue> SettingValue for Vec<T> {
     fn printed(&self) -> PrintedValue {
-        if self.is_empty() { PrintedValue::Toml(Toml::Array(Vec::new())) } else { PrintedValue::Secret }
+        let mut items = Vec::new();
+        for item in self {
+            match item.printed() {
+                PrintedValue::Toml(item) => items.push(item),
+                PrintedValue::Unset => {}
+                PrintedValue::Secret => return PrintedValue::Secret,
+            }
+        }
+        PrintedValue::Toml(Toml::Array(items))
+    }
+
+    fn relative_to(self, folder: &Path) -> Self {
+        self.into_iter().map(|item| item.relative_to(folder)).collect()
     }
 }
 
@@ -162,16 +174,6 @@ impl SettingValue for Location {
 
     fn relative_to(self, folder: &Path) -> Self {
         self.relative_to(folder)
-    }
-}
-
-impl SettingValue for Vec<Location> {
-    fn printed(&self) -> PrintedValue {
-        PrintedValue::Toml(texts(self))
-    }
-
-    fn relative_to(self, folder: &Path) -> Self {
-        self.into_iter().map(|item| item.relative_to(folder)).collect()
     }
 }
 
@@ -225,18 +227,13 @@ printed! {
     Duration: |time| text(&DisplayDuration(*time));
     CollectorUrl: text;
     Proxies: |proxies| Toml::Array(proxies.texts().map(Toml::String).collect());
+    PurgeUrl: text;
     Rate: text;
     SocketAddr: text;
-    Vec<PurgeUrl>: |urls| texts(urls);
-    Vec<String>: |items| texts(items);
 }
 
 fn text(value: &impl ToString) -> Toml {
     Toml::String(value.to_string())
-}
-
-fn texts(values: &[impl ToString]) -> Toml {
-    Toml::Array(values.iter().map(text).collect())
 }
 
 fn integer(value: impl TryInto<i64>) -> Toml {

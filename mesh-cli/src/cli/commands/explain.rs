@@ -122,7 +122,7 @@ fn warnings(plan: &Plan, database: &Database) -> Result<Vec<String>, Failure> {
             checked => checked.map(|()| None),
         }
     })?;
-    warnings.extend(refused.map(|error| format!("warning: the server refuses this query. {error}")));
+    warnings.extend(refused.map(|error| format!("the server refuses this query. {error}")));
     Ok(warnings)
 }
 

@@ -4,7 +4,7 @@ mod export;
 
 use std::io::{self, IsTerminal};
 use std::mem;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use clap::Args;
@@ -55,29 +55,20 @@ pub(crate) struct QueryArgs {
 pub(crate) fn run(args: &QueryArgs) -> Result<(), Failure> {
     let (format, text) = args.text.resolve(io::stdin())?;
     let params = args.text.params()?;
-    if let Some(wanted) = args.export {
-        return Client::run(&args.server, async |client| {
-            let spinner = Spinner::start(format!("waiting for {}", client.endpoint.uri()));
-            let reader = QueryReader { client, typed: &text, params, spinner };
-            let reply = client.open(export::request(reader.request(format, None)?, wanted)?).await?;
-            if reply.status() != StatusCode::OK {
-                let (head, body) = reply.into_parts();
-                let body = body.collect().await.map_err(Failure::check_failed)?.to_bytes();
-                let refused = wire::result(Response::from_parts(head, body)).err();
-                return Err(refused.map_or_else(
-                    || Failure::check_failed("the server has no exports"),
-                    |error| reader.refused(error, true),
-                ));
-            }
-            export::save(reply, wanted, args.output.as_deref(), reader.spinner).await
-        });
-    }
     let answer = Client::run(&args.server, async |client| {
         let spinner = Spinner::start(format!("waiting for {}", client.endpoint.uri()));
         let reader = QueryReader { client, typed: &text, params, spinner };
-        if args.all { reader.all_pages(format).await } else { reader.read(format, args.id.as_deref()).await }
+        match args.export {
+            Some(wanted) => reader.export(format, wanted, args.output.as_deref()).await.map(|()| None),
+            None if args.all => reader.all_pages(format).await.map(Some),
+            None => reader.read(format, args.id.as_deref()).await.map(Some),
+        }
     })?;
-    if args.table { show_table(&answer) } else { show(&answer) }
+    match &answer {
+        Some(answer) if args.table => show_table(answer),
+        Some(answer) => show(answer),
+        None => Ok(()),
+    }
 }
 
 /// Sends queries and decodes the answers.
@@ -137,6 +128,25 @@ impl QueryReader<'_> {
             request = pages.request().transpose()?;
         }
         Ok(items.into())
+    }
+
+    /// Writes all records of a list while they arrive.
+    async fn export(
+        self,
+        format: Format,
+        wanted: ExportFormat,
+        output: Option<&Path>,
+    ) -> Result<(), Failure> {
+        let reply = self.client.open(export::request(self.request(format, None)?, wanted)?).await?;
+        if reply.status() == StatusCode::OK {
+            return export::save(reply, wanted, output, self.spinner).await;
+        }
+        let (head, body) = reply.into_parts();
+        let body = body.collect().await.map_err(Failure::check_failed)?.to_bytes();
+        Err(match wire::result(Response::from_parts(head, body)) {
+            Err(error) => self.refused(error, true),
+            Ok(_) => Failure::check_failed("the server has no exports"),
+        })
     }
 
     /// Describes an error with an excerpt of the query, if the request contained the query as typed.

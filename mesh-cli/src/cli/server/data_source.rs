@@ -29,22 +29,22 @@ pub(crate) struct OpenedParts {
     pub(crate) faults: Vec<String>,
 }
 
-/// The reason why the schema could not be reloaded.
+/// The reason why the schema could not be loaded.
 #[derive(Debug)]
-pub(crate) enum ReloadError {
+pub(crate) enum LoadError {
     /// The database was unavailable; trying again can succeed.
     Unavailable(String),
     /// The schema has faults.
     Faults(Vec<String>),
 }
 
-impl From<OpenError> for ReloadError {
+impl From<OpenError> for LoadError {
     fn from(error: OpenError) -> Self {
         Self::Unavailable(Failure::from(error).faults.join("; "))
     }
 }
 
-impl From<Failure> for ReloadError {
+impl From<Failure> for LoadError {
     fn from(failure: Failure) -> Self {
         Self::Faults(failure.faults)
     }
@@ -68,7 +68,7 @@ impl DataSource {
     pub(crate) async fn reload(
         config: &Config,
         database: Option<&Database>,
-    ) -> Result<(Schema, Vec<String>), ReloadError> {
+    ) -> Result<(Schema, Vec<String>), LoadError> {
         load(config, &SchemaText::read(config)?, database, config.mutations.enabled).await
     }
 }
@@ -89,8 +89,8 @@ impl OpenedParts {
                         Ok((schema, notes)) => {
                             Self { schema: Some(schema), database, notes, faults: Vec::new() }
                         }
-                        Err(ReloadError::Faults(faults)) => Self { database, faults, ..Self::default() },
-                        Err(ReloadError::Unavailable(fault)) => {
+                        Err(LoadError::Faults(faults)) => Self { database, faults, ..Self::default() },
+                        Err(LoadError::Unavailable(fault)) => {
                             Self { faults: [vec![fault], document.faults()].concat(), ..Self::default() }
                         }
                     }
@@ -112,7 +112,7 @@ async fn load(
     document: &SchemaText,
     database: Option<&Database>,
     writes: bool,
-) -> Result<(Schema, Vec<String>), ReloadError> {
+) -> Result<(Schema, Vec<String>), LoadError> {
     let mut notes = Vec::new();
     let mut catalog = None;
     if let Some(database) = database {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::config::split_scheme;
+
 /// A parsed database URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DatabaseUrl {
@@ -21,16 +23,8 @@ pub(crate) enum DatabaseUrl {
 impl DatabaseUrl {
     /// Parses a URL. A text without a scheme is the path of a SQLite file.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let (scheme, rest) = match text.split_once(':') {
-            // A single letter is a drive, not a scheme.
-            Some((scheme, rest))
-                if scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) =>
-            {
-                (scheme, rest)
-            }
-            _ => ("sqlite", text),
-        };
-        match scheme {
+        let (scheme, rest) = split_scheme(text);
+        match scheme.unwrap_or("sqlite") {
             "sqlite" => match rest.strip_prefix("//").unwrap_or(rest) {
                 "" => Err("`sqlite:` needs the path of a file, as in `sqlite:blog.db`".to_owned()),
                 ":memory:" => Err("a database in memory would be empty: name a file".to_owned()),

@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 
 use crate::cli::server::app_factory::AppFactory;
-use crate::cli::server::data_source::{DataSource, ReloadError};
+use crate::cli::server::data_source::{DataSource, LoadError};
 
 /// How often the file is checked. A change is loaded once two checks agree, because the file may be written in steps.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -65,11 +65,11 @@ impl SchemaReload {
                     );
                 };
                 match reloaded {
-                    Err(ReloadError::Unavailable(why)) => {
+                    Err(LoadError::Unavailable(why)) => {
                         let delay = retry.schedule();
                         refuse(&format!("{why}; retrying in {delay:?}"));
                     }
-                    Err(ReloadError::Faults(faults)) => {
+                    Err(LoadError::Faults(faults)) => {
                         retry = Retry::default();
                         faults.iter().for_each(|fault| refuse(fault));
                     }
@@ -81,13 +81,13 @@ impl SchemaReload {
 }
 
 /// Returns the health check of a reload. The check is public, so the faults themselves are only in the log.
-fn check(reloaded: &Result<(), ReloadError>) -> Check {
+fn check(reloaded: &Result<(), LoadError>) -> Check {
     match reloaded {
         Ok(()) => Check::Passed,
-        Err(ReloadError::Unavailable(_)) => Check::Warned(
+        Err(LoadError::Unavailable(_)) => Check::Warned(
             "the database was unavailable for the new schema; the old one stays in use".to_owned(),
         ),
-        Err(ReloadError::Faults(faults)) => {
+        Err(LoadError::Faults(faults)) => {
             let faults = faults.len();
             Check::Warned(format!(
                 "the new schema has {faults} faults, see the log; the old one stays in use"
@@ -118,13 +118,13 @@ impl Retry {
 }
 
 /// Builds the new application and puts it into use.
-async fn reload(factory: &AppFactory, current: &Current, reason: &str) -> Result<(), ReloadError> {
+async fn reload(factory: &AppFactory, current: &Current, reason: &str) -> Result<(), LoadError> {
     let start = Instant::now();
     let build = async {
         let (schema, notes) = DataSource::reload(&factory.config, factory.database.as_ref()).await?;
         let entities = schema.entities().count();
         let app = factory.app(schema)?;
-        Ok::<_, ReloadError>((app, entities, notes))
+        Ok::<_, LoadError>((app, entities, notes))
     };
     let (app, entities, notes) = build.await?;
     let built = start.elapsed();

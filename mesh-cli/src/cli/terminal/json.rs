@@ -7,50 +7,29 @@ use super::{Colors, Style};
 
 /// Returns a value as indented lines.
 pub(crate) fn json(value: &Value, colors: Colors) -> String {
-    let mut out = String::new();
-    write(&mut out, value, colors, "\n");
-    out
+    indented(value, colors, "\n")
 }
 
-/// Writes a value. `line` is a line break with the indentation. The parser of the value has limited its depth.
-fn write(out: &mut String, value: &Value, colors: Colors, line: &str) {
+/// Returns a value as lines. `line` is a line break with the indentation. The parser of the value has limited its depth.
+fn indented(value: &Value, colors: Colors, line: &str) -> String {
+    let inner = format!("{line}  ");
     match value {
         Value::Object(members) if !members.is_empty() => {
-            let members = members.iter().map(|(name, value)| (Some(name), value));
-            list(out, members, ['{', '}'], colors, line);
+            let member = |(name, value): (&String, &Value)| {
+                let name = colors.paint(Style::Name, &quoted(name));
+                format!("{inner}{name}: {}", indented(value, colors, &inner))
+            };
+            format!("{{{}{line}}}", members.iter().map(member).collect::<Vec<_>>().join(","))
         }
         Value::Array(items) if !items.is_empty() => {
-            list(out, items.iter().map(|value| (None, value)), ['[', ']'], colors, line);
+            let item = |value| format!("{inner}{}", indented(value, colors, &inner));
+            format!("[{}{line}]", items.iter().map(item).collect::<Vec<_>>().join(","))
         }
-        Value::Object(_) | Value::Array(_) => out.push_str(&value.to_string()),
-        Value::String(text) => out.push_str(&colors.paint(Style::Text, &quoted(text))),
-        Value::Number(number) => out.push_str(&colors.paint(Style::Number, &number.to_string())),
-        Value::Bool(_) | Value::Null => out.push_str(&colors.paint(Style::Keyword, &value.to_string())),
+        Value::Object(_) | Value::Array(_) => value.to_string(),
+        Value::String(text) => colors.paint(Style::Text, &quoted(text)),
+        Value::Number(number) => colors.paint(Style::Number, &number.to_string()),
+        Value::Bool(_) | Value::Null => colors.paint(Style::Keyword, &value.to_string()),
     }
-}
-
-fn list<'v>(
-    out: &mut String,
-    members: impl Iterator<Item = (Option<&'v String>, &'v Value)>,
-    [open, close]: [char; 2],
-    colors: Colors,
-    line: &str,
-) {
-    let inner = format!("{line}  ");
-    out.push(open);
-    for (index, (name, value)) in members.enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        out.push_str(&inner);
-        if let Some(name) = name {
-            out.push_str(&colors.paint(Style::Name, &quoted(name)));
-            out.push_str(": ");
-        }
-        write(out, value, colors, &inner);
-    }
-    out.push_str(line);
-    out.push(close);
 }
 
 /// Returns a JSON string with control and format characters escaped.

@@ -9,10 +9,10 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use mesh_backend::api_keys::ApiKeys;
 use mesh_integrity::{API_KEY_BYTES, API_KEY_PREFIX, ApiKeyHash, StoredApiKey, new_api_key};
-use ring::rand::{SecureRandom as _, SystemRandom};
 use serde_json::{Value, json};
 
 use crate::cli::args::collect_flags;
+use crate::cli::client::random;
 use crate::cli::failure::{Failure, chain};
 use crate::cli::output::{print, print_stderr};
 use crate::cli::server::database::{block_on, connect};
@@ -117,10 +117,7 @@ fn failed(what: &str, error: &dyn Error) -> Failure {
 }
 
 async fn create(keys: &ApiKeys, args: &ApiKeyArgs) -> Result<(), Failure> {
-    let mut random = [0; API_KEY_BYTES];
-    let filled = SystemRandom::new().fill(&mut random);
-    filled.map_err(|_| Failure::usage_error("the system provides no random numbers"))?;
-    let key = new_api_key(random);
+    let key = new_api_key(random::<API_KEY_BYTES>()?);
     let hash = ApiKeyHash::from_key(key.as_bytes())
         .ok_or_else(|| Failure::usage_error("the new key is malformed"))?;
     // Tables store whole seconds.

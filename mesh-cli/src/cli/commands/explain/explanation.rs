@@ -63,12 +63,12 @@ impl<'p> Explanation<'p> {
                 let _ = writeln!(out, "  -> {step}");
             }
             if let Some(advice) = advice {
-                let _ = writeln!(out, "  {advice}");
+                let _ = writeln!(out, "  warning: {advice}");
             }
             out.push('\n');
         }
         for warning in &self.warnings {
-            let _ = writeln!(out, "{warning}");
+            let _ = writeln!(out, "warning: {warning}");
         }
         colored(out.trim_end())
     }
@@ -94,24 +94,19 @@ impl<'p> Explanation<'p> {
                 "path": statement.title,
                 "sql": statement.sql,
                 "queryPlan": statement.steps,
-                "warning": statement.advice.as_deref().map(without_prefix),
+                "warning": statement.advice,
             })
         });
-        let warnings: Vec<_> = self.warnings.iter().map(|warning| without_prefix(warning)).collect();
         let shown = json!({
             "entity": self.plan.node().entity,
             "role": self.role,
             "plan": self.plan.to_string().lines().collect::<Vec<_>>(),
             "conditions": conditions.collect::<Vec<_>>(),
             "statements": statements.collect::<Vec<_>>(),
-            "warnings": warnings,
+            "warnings": self.warnings,
         });
         format!("{shown:#}")
     }
-}
-
-fn without_prefix(warning: &str) -> &str {
-    warning.strip_prefix("warning: ").unwrap_or(warning)
 }
 
 fn value_to_json(value: &Value) -> Json {

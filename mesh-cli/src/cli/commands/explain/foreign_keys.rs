@@ -1,5 +1,6 @@
 //! Foreign keys by which a plan finds related records, and which should have indexes.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use mesh_plan::Node;
@@ -7,7 +8,7 @@ use mesh_plan::plan::{ColumnSource, Related};
 use mesh_schema::{Link, TableName};
 
 /// Columns by which the records of a relation are found.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Lookup<'n> {
     pub(super) table: &'n TableName,
     pub(super) columns: Vec<String>,
@@ -20,51 +21,44 @@ pub(super) struct Lookup<'n> {
 impl fmt::Display for Lookup<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (table, columns) = (self.table, self.columns.join(", "));
-        write!(f, "warning: no index of {table} serves the relation {}; ", self.path)?;
+        write!(f, "no index of {table} serves the relation {}; ", self.path)?;
         write!(f, "an index on {table} ({columns}) would help")
     }
 }
 
 /// Returns the lookups of a node and of the nodes below it, without duplicates.
 pub(super) fn lookups(node: &Node) -> Vec<Lookup<'_>> {
-    let mut found = Vec::new();
-    add(&mut found, node);
-    found
+    let mut lookups = Vec::new();
+    add(&mut lookups, node);
+    let mut seen = HashSet::new();
+    lookups.retain(|lookup| seen.insert((lookup.table, lookup.columns.clone(), lookup.is_nested)));
+    lookups
 }
 
 /// Adds the lookups of a node. The depth of the recursion is bounded by that of queries.
-fn add<'n>(found: &mut Vec<Lookup<'n>>, node: &'n Node) {
+fn add<'n>(lookups: &mut Vec<Lookup<'n>>, node: &'n Node) {
     for related in &node.related {
-        add_link(found, &related.link, &related.node, false);
+        lookups.push(by_parent(&related.link, &related.node, false));
         // A database can begin with the related records that a condition names, and find the rows by their key.
         if let (true, Link::Direct { pairs }) = (is_condition(node, related), &related.link) {
             let columns = pairs.iter().map(|pair| pair.parent.clone()).collect();
-            push(found, Lookup { table: &node.table, columns, path: &related.node.path, is_nested: false });
+            lookups.push(Lookup { table: &node.table, columns, path: &related.node.path, is_nested: false });
         }
-        add(found, &related.node);
+        add(lookups, &related.node);
     }
     for join in &node.joins {
-        add_link(found, &join.link, &join.node, true);
-        add(found, &join.node);
+        lookups.push(by_parent(&join.link, &join.node, true));
+        add(lookups, &join.node);
     }
 }
 
-/// Adds the lookup of records by the keys of their parents.
-fn add_link<'n>(found: &mut Vec<Lookup<'n>>, link: &'n Link, node: &'n Node, is_nested: bool) {
+/// Returns the lookup of records by the keys of their parents.
+fn by_parent<'n>(link: &'n Link, node: &'n Node, is_nested: bool) -> Lookup<'n> {
     let (table, columns) = match link {
         Link::Direct { pairs } => (&node.table, pairs.iter().map(|pair| pair.target.clone()).collect()),
         Link::Through { table, from, .. } => (table, vec![from.clone()]),
     };
-    push(found, Lookup { table, columns, path: &node.path, is_nested });
-}
-
-fn push<'n>(found: &mut Vec<Lookup<'n>>, lookup: Lookup<'n>) {
-    let is_same = |other: &Lookup<'_>| {
-        (other.table, &other.columns, other.is_nested) == (lookup.table, &lookup.columns, lookup.is_nested)
-    };
-    if !found.iter().any(is_same) {
-        found.push(lookup);
-    }
+    Lookup { table, columns, path: &node.path, is_nested }
 }
 
 /// Returns whether a condition of the node depends on these records.

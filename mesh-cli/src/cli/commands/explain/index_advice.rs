@@ -68,7 +68,7 @@ pub(super) fn index_advice<E>(
         true => String::new(),
         false => format!("; an index on ({}) would help", columns.join(", ")),
     };
-    Ok(Some(format!("warning: {problem}{index}")))
+    Ok(Some(format!("{problem}{index}")))
 }
 
 /// Returns the alias of the table or subquery that a step scans.
@@ -185,7 +185,7 @@ mod tests {
             filter,
             &["SCAN t0"],
             expect![
-                "warning: no index can be used to find these rows of posts, so the whole table is scanned; an index on (title, id) would help"
+                "no index can be used to find these rows of posts, so the whole table is scanned; an index on (title, id) would help"
             ],
         );
         let found = "SEARCH t0 USING INDEX posts_title (title=?)";
@@ -211,7 +211,7 @@ mod tests {
             r#","$where":{"and":[{"field":"views","op":"gt","value":1},{"field":"title","op":"eq","value":"a"}]}"#,
             &["SCAN t0"],
             expect![
-                "warning: no index can be used to find these rows of posts, so the whole table is scanned; an index on (title, views) would help"
+                "no index can be used to find these rows of posts, so the whole table is scanned; an index on (title, views) would help"
             ],
         );
     }
@@ -222,7 +222,7 @@ mod tests {
             r#","$where":{"field":"title","op":"like","value":"a%"}"#,
             &["SCAN t0"],
             expect![
-                "warning: no index can be used to find these rows of posts, so the whole table is scanned; an index on (title) would help"
+                "no index can be used to find these rows of posts, so the whole table is scanned; an index on (title) would help"
             ],
         );
     }
@@ -232,9 +232,7 @@ mod tests {
         check(
             r#","$where":{"field":"title","op":"ilike","value":"%a%"}"#,
             &["SCAN t0"],
-            expect![
-                "warning: no index can be used to find these rows of posts, so the whole table is scanned"
-            ],
+            expect!["no index can be used to find these rows of posts, so the whole table is scanned"],
         );
     }
 
@@ -244,7 +242,7 @@ mod tests {
             r#","$orderBy":[{"field":"views","direction":"desc"}]"#,
             &["SCAN t0", "USE TEMP B-TREE FOR ORDER BY"],
             expect![
-                "warning: no index provides this order of posts, so all rows are sorted; an index on (views, id) would help"
+                "no index provides this order of posts, so all rows are sorted; an index on (views, id) would help"
             ],
         );
     }
@@ -258,7 +256,7 @@ mod tests {
             r#","$where":{"field":"title","op":"eq","value":"a"},"$orderBy":[{"field":"views","direction":"asc"}]"#,
             &["SCAN t0", "USE TEMP B-TREE FOR ORDER BY"],
             expect![
-                "warning: no index can be used to find these rows of posts, so the whole table is scanned; an index on (title, views, id) would help"
+                "no index can be used to find these rows of posts, so the whole table is scanned; an index on (title, views, id) would help"
             ],
         );
     }
@@ -270,15 +268,13 @@ mod tests {
             Rows::View,
             filter,
             &["SCAN books"],
-            expect![
-                "warning: no index can be used to find these rows of the view posts, so whole tables are scanned"
-            ],
+            expect!["no index can be used to find these rows of the view posts, so whole tables are scanned"],
         );
         check_rows(
             Rows::View,
             r#","$orderBy":[{"field":"views","direction":"desc"}]"#,
             &["SCAN books", "USE TEMP B-TREE FOR ORDER BY"],
-            expect!["warning: no index provides this order of the view posts, so all rows are sorted"],
+            expect!["no index provides this order of the view posts, so all rows are sorted"],
         );
     }
 }
