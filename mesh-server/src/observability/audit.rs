@@ -92,11 +92,10 @@ impl AuditLog {
         // The reply of a failed tool call has a successful status.
         let status = request.facts.error.as_ref().map_or(request.status, |error| error.status);
         let Some(event) = entry::event(request, status) else { return };
-        if entry::is_refusal(status) && request.facts.session.is_none() {
-            if self.refusals.count(request.address.map(counted_address)).is_err() {
-                self.queue.suppress();
-                return;
-            }
+        let is_anonymous_refusal = entry::is_refusal(status) && request.facts.session.is_none();
+        if is_anonymous_refusal && self.refusals.count(request.address.map(counted_address)).is_err() {
+            self.queue.suppress();
+            return;
         }
         self.queue.push(entry::request_entry(request, event, status));
     }

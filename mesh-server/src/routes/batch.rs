@@ -56,8 +56,8 @@ pub(super) async fn run(
         // Reads alone need no transaction, and a transaction can block other writes.
         return Err(WireError::validation("At least one step of a batch must be a write"));
     }
-    let batch = Batch::new(Arc::clone(&cx.shared.mesh), steps, principal, cx.shared.limits.body_bytes)?;
-    let batch = batch.with_bounds(bounds);
+    let (mesh, values_max) = (Arc::clone(&cx.shared.mesh), cx.shared.limits.body_bytes);
+    let batch = Batch::new(mesh, steps, principal, values_max, bounds)?;
     let entities: Vec<&str> = entities.iter().map(String::as_str).collect();
     admission::begin_write(cx)?;
     let context = cx.write_context(caller);

@@ -37,6 +37,7 @@ impl Batch {
         steps: Vec<BatchStep>,
         principal: Option<Arc<Principal>>,
         values_max: usize,
+        bounds: Option<(usize, usize)>,
     ) -> Result<Self, WireError> {
         for (index, step) in steps.iter().enumerate() {
             let before = steps.get(..index).unwrap_or_default();
@@ -54,12 +55,7 @@ impl Batch {
             let checked = checked.and_then(|()| replace_references(body, check).map(drop));
             checked.map_err(|fault| WireError::from(Error::from(fault)).at_step(index))?;
         }
-        Ok(Self { mesh, steps, principal, values_max, values: AtomicUsize::new(0), bounds: None })
-    }
-
-    /// Sets the maximum objects and bytes of all results.
-    pub(super) fn with_bounds(self, bounds: Option<(usize, usize)>) -> Self {
-        Self { bounds, ..self }
+        Ok(Self { mesh, steps, principal, values_max, values: AtomicUsize::new(0), bounds })
     }
 
     fn read(

@@ -126,10 +126,7 @@ impl CallerTools<'_, '_> {
 
     fn unknown(&self, name: &str) -> String {
         let known = self.list();
-        let hint = match nearest(name, known.iter().map(|tool| &*tool.name)) {
-            Some(near) => format!("; did you mean '{near}'?"),
-            None => String::new(),
-        };
+        let hint = hint(name, known.iter().map(|tool| &*tool.name));
         format!("There is no tool '{}'{hint}", outline::cleaned(name, NAME))
     }
 
@@ -139,10 +136,7 @@ impl CallerTools<'_, '_> {
         let writes = self.tools.options.writes;
         let described = match entity {
             Some(key) => outline::entity(&schema, &key, writes).ok_or_else(|| {
-                let hint = match nearest(&key, outline::names(&schema)) {
-                    Some(near) => format!("; did you mean '{near}'?"),
-                    None => String::new(),
-                };
+                let hint = hint(&key, outline::names(&schema));
                 WireError::validation(format!("There is no entity '{}'{hint}", outline::cleaned(&key, NAME)))
             })?,
             None => {
@@ -257,6 +251,11 @@ impl CallerTools<'_, '_> {
         );
         Err(WireError::validation(message).with_code(Code::ResultTooLarge).into())
     }
+}
+
+/// Returns a hint at the known name that is nearest to an unknown one, if one is near.
+fn hint<'k>(unknown: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    nearest(unknown, known).map(|near| format!("; did you mean '{near}'?")).unwrap_or_default()
 }
 
 /// Parses arguments.
