@@ -93,7 +93,7 @@ fn expensive_relational_reads_of_postgresql_end_at_the_deadline_and_do_not_delay
              ADD FOREIGN KEY (reply_id) REFERENCES replies NOT VALID;
          ANALYZE;",
     );
-    check_deadline(&cluster.url(), "200ms", || {
+    check_deadline(&cluster.url(), "2s", || {
         let active = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND application_name = 'mesh-server'";
         wait_until("the statement has ended", || cluster.query(active).as_deref() == Some("0"));
     });
