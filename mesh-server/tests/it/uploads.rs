@@ -19,7 +19,7 @@ use mesh_server::mesh_plan::{BoxFuture, Context, Mesh, MeshBuilder, Mutation, Va
 use mesh_server::mesh_schema::{Document, Schema};
 use mesh_server::mesh_uploads::{ContentHash, FileStore, RecoveryReport, StorageKey};
 use mesh_server::mesh_wire::{WireError, base64};
-use mesh_server::{App, Upload, UploadHandler, Uploads};
+use mesh_server::{App, Pace, Upload, UploadHandler, Uploads};
 use serde_json::{Value as Json, json};
 
 const SCHEMA: &str = r#"{"entities": {
@@ -180,8 +180,12 @@ async fn a_new_record_with_several_fields_for_files_names_one() {
 
 #[tokio::test]
 async fn a_stalled_body_is_refused() {
-    let fixture =
-        Fixture::with(Value::Null, |mesh| mesh, |uploads| uploads.pace(1000, Duration::from_millis(300)));
+    let pace = Pace { bytes_per_second: 1000, grace: Duration::from_millis(300) };
+    let with_pace = |mut uploads: Uploads| {
+        uploads.pace = Some(pace);
+        uploads
+    };
+    let fixture = Fixture::with(Value::Null, |mesh| mesh, with_pace);
     let begin = Frame::data(Bytes::from(part("file", "text/plain", "begun")));
     let body = stream::iter([Ok::<_, std::io::Error>(begin)]).chain(stream::pending());
     let request = Request::post("/mesh/user/7/avatar")

@@ -28,7 +28,7 @@ pub(crate) async fn start(
     metrics: &Metrics,
 ) -> Result<Option<AuditLog>, Failure> {
     let settings = &config.audit;
-    let log = if let Some(path) = settings.file() {
+    let mut log = if let Some(path) = settings.file() {
         AuditLog::start(AuditFile::open(Path::new(path)).context("cannot write the audit log")?)?
     } else if let Some(name) = settings.table() {
         AuditLog::start(table(name, config, database).await?)?

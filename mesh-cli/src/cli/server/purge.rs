@@ -11,7 +11,7 @@ pub(crate) fn start(config: &Config, factory: &AppFactory, current: &Current) {
     if settings.urls.is_empty() {
         return;
     }
-    let mut purge = Purge::new(settings.urls.iter().cloned());
+    let mut purge = Purge::new(settings.urls.clone());
     if let Some((name, value)) = settings.header.as_ref().and_then(|line| line.header()) {
         purge.headers.append(name, value);
     }

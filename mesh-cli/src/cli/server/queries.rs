@@ -21,8 +21,9 @@ pub(crate) fn queries(
     state: Option<&StateStores>,
 ) -> Result<(Option<Persisted>, Mcp), Failure> {
     let settings = &config.persisted;
-    let rows = Mcp::DEFAULT_ROWS.min(config.limits.rows);
-    let mut tools = Mcp::new().rows(rows).writes(config.mcp.enabled == McpTools::Writes);
+    let mut tools = Mcp::default();
+    tools.rows = Mcp::DEFAULT_ROWS.min(config.limits.rows);
+    tools.writes = config.mcp.enabled == McpTools::Writes;
     if !settings.enabled {
         return Ok((None, tools));
     }

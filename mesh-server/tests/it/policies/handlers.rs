@@ -75,11 +75,10 @@ impl Site {
             .unwrap();
         let sqlite = Database::open(&file).unwrap();
         let mesh = Mesh::builder(schema).default_mutator(sqlite.writer().unwrap()).default_resolver(sqlite);
-        let app = App::builder(mesh.policy(policy).build().unwrap())
-            .mutations(true)
-            .integrity(Integrity::new(gate(), Names))
-            .build()
-            .unwrap();
+        let mut app = App::builder(mesh.policy(policy).build().unwrap());
+        app.mutations = true;
+        app.authenticator.integrity = Some(Integrity::new(gate(), Names));
+        let app = app.build().unwrap();
         let mesh = app.clone().into_service();
         let echo = async |State(app): State<App>, Path(name): Path<String>, request: AxumRequest| {
             app.answer(request, |call| echo(call, name)).await
