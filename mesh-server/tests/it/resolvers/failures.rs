@@ -5,10 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
+use mesh_server::App;
 use mesh_server::mesh_plan::{self, Context, Mesh, Plan, ResolveError, Rows, Table, Value};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::base64;
-use mesh_server::{App, TransportLimits};
 use serde_json::{Value as Json, json};
 
 const SECRET: &str = "password=hunter2";
