@@ -20,8 +20,6 @@ use effect_count::EffectCount;
 pub(crate) use effect_count::EffectGuard;
 pub(crate) use unread_replies::{UnreadReplies, UnreadReply};
 
-/// Seconds after which a client should repeat a request that exceeded its share, or that cannot be served now.
-pub(crate) const RETRY_AFTER: u32 = 1;
 /// Seconds after which a client should try again to open a stream or to begin an upload.
 const LONG_RETRY_AFTER: u32 = 5;
 /// The share of the connections that is reserved for addresses with few of them, as a divisor.
@@ -176,7 +174,7 @@ impl ClientLimits {
     /// 429 if the client has as many requests under way as it may have connections.
     pub(crate) fn start_forwarded(&self, client: IpAddr) -> Result<CountGuard<IpAddr>, WireError> {
         let guard = self.connections.acquire(counted_address(client), self.connections_per_address);
-        guard.ok_or_else(|| WireError::rate_limit(RETRY_AFTER))
+        guard.ok_or_else(|| WireError::rate_limit(WireError::RETRY_AFTER))
     }
 
     /// Counts an upload until the returned value is dropped.

@@ -1,5 +1,6 @@
 //! Observability of the server: the record of each request, metrics, access log, traces and health checks.
 
+mod access_log;
 pub(crate) mod admin;
 pub(crate) mod audit;
 pub(crate) mod error_log;

@@ -7,6 +7,7 @@ mod from_integrity;
 mod from_plan;
 #[cfg(feature = "uploads")]
 mod from_uploads;
+mod retry_after;
 
 use std::borrow::Cow;
 
@@ -388,18 +389,6 @@ impl WireError {
     /// Creates a 500: the server failed. The cause belongs in the log only.
     pub fn internal() -> Self {
         Self::new(ErrorKind::Internal, "The server failed; its log has the cause under this request id")
-    }
-
-    /// Creates a 429: too many requests. Clients should retry after `retry_after` seconds.
-    pub fn rate_limit(retry_after: u32) -> Self {
-        let message = "Too many requests; retry after the time in Retry-After";
-        Self { retry_after: Some(retry_after), ..Self::new(ErrorKind::RateLimit, message) }
-    }
-
-    /// Creates a 503: the server is busy or stopping. Clients should retry after `retry_after` seconds.
-    pub fn unavailable(retry_after: u32) -> Self {
-        let message = "The server is busy or stopping; retry after the time in Retry-After";
-        Self { retry_after: Some(retry_after), ..Self::new(ErrorKind::Unavailable, message) }
     }
 
     /// Returns the body of the reply.

@@ -68,7 +68,7 @@ impl Hub {
         deadline: Instant,
     ) -> Result<Subscription, WireError> {
         if self.is_closed.load(Ordering::SeqCst) {
-            return Err(WireError::unavailable(1));
+            return Err(WireError::unavailable());
         }
         if let Some(entity) = plan.unseen_source(self.reader.mesh.schema()) {
             return Err(WireError::validation(format!(

@@ -11,7 +11,6 @@ use mesh_wire::{Challenge, Code, WireError};
 use tokio::sync::Semaphore;
 
 use super::caller::{Caller, Evidence, principal};
-use crate::clients::RETRY_AFTER;
 use crate::rates::limiter::RateLimit;
 
 /// How long a looked-up key is used without another lookup. A revoked key is refused after this time at the latest.
@@ -181,7 +180,7 @@ impl From<ApiKeyError> for WireError {
             ApiKeyError::Invalid => refused(Code::TokenInvalid, "The API key is not valid"),
             ApiKeyError::Expired => refused(Code::TokenExpired, "The API key has expired"),
             ApiKeyError::RateLimited(error) => error,
-            ApiKeyError::Busy | ApiKeyError::Unavailable(_) => Self::unavailable(RETRY_AFTER),
+            ApiKeyError::Busy | ApiKeyError::Unavailable(_) => Self::unavailable(),
         }
     }
 }

@@ -13,7 +13,6 @@ use super::bearer::{Bearer, RefreshOutcome};
 use super::caller::{Caller, Evidence};
 use super::request_parts::RequestParts;
 use super::signed::{Access, FORMATS, Formats, JSON, Signed};
-use crate::clients::RETRY_AFTER;
 use crate::integrity::Integrity;
 use crate::observability::error_log;
 use crate::rates::Rates;
@@ -141,7 +140,7 @@ impl RequestAuthenticator {
         let (failures, client) = (&self.failures, parts.address.map(counted_address));
         if let Some(keys) = self.api_keys.as_ref().filter(|_| token.starts_with(API_KEY_PREFIX.as_bytes())) {
             let found = parts.before_deadline(keys.find(token, failures, client)).await;
-            let found = found.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?;
+            let found = found.ok_or_else(WireError::unavailable)?;
             if let Err(ApiKeyError::Unavailable(error)) = &found {
                 error_log::chain(parts.head.request_id.as_str(), error);
             }
@@ -322,7 +321,7 @@ async fn header_formats<'r>(
     // An unknown id is reported as such, not as an invalid signature.
     let query = persisted.find(id.to_str().unwrap_or_default()).await.map_err(|error| {
         error_log::chain(parts.head.request_id.as_str(), &error);
-        WireError::unavailable(RETRY_AFTER)
+        WireError::unavailable()
     })?;
     Ok(query.map_or(FORMATS, |query| [query.format().as_str(); 2]))
 }

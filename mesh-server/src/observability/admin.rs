@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use http::{Method, Response, StatusCode};
-use mesh_wire::headers;
+use mesh_wire::{WireError, headers};
 
 use super::health::Health;
 use super::metrics::{Exposition, Metrics};
@@ -71,7 +71,7 @@ impl Admin {
                     reply(StatusCode::OK, headers::JSON, body)
                 } else {
                     let mut reply = reply(StatusCode::SERVICE_UNAVAILABLE, headers::JSON, body);
-                    reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from(1));
+                    reply.headers_mut().insert(RETRY_AFTER, HeaderValue::from(WireError::RETRY_AFTER));
                     reply
                 }
             }

@@ -1,16 +1,13 @@
 //! The report of a request: `Server-Timing` and `traceparent` in its reply, metrics, a trace span and a log line.
 
-use http::{Response, StatusCode};
+use http::Response;
 
+use super::access_log;
 use super::audit::entry::Answered;
-use super::record::Facts;
 use super::server_timing::{self, SERVER_TIMING};
 use super::trace_context::TRACEPARENT;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::RequestContext;
-
-/// The target of log lines about requests, so that a log filter can select them.
-const ACCESS_LOG: &str = "mesh_server::access";
 
 /// Reports a request that was answered.
 pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
@@ -48,25 +45,5 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
     if let (Some(spans), Some(trace)) = (&shared.spans, record.trace) {
         spans.record(trace, &facts, cx.head.request_id, status.as_u16(), duration);
     }
-    log(cx, &facts, status, duration.as_secs_f64());
-}
-
-/// Logs a request without its URL query, headers and body, which may hold secrets or personal data.
-fn log(cx: &RequestContext<'_>, facts: &Facts, status: StatusCode, seconds: f64) {
-    let user = facts.session.as_ref().map(|session| session.user.as_str());
-    macro_rules! line {
-        ($level:ident, $message:literal) => {
-            tracing::$level!(
-                target: ACCESS_LOG, request = %cx.head.request_id, trace = cx.record.trace.map(|trace| trace.trace_id()),
-                method = %cx.head.method, path = cx.uri.path(), status = status.as_u16(),
-                ms = (seconds * 1e5).round() / 100.0, rows = facts.read.map(|read| read.rows),
-                client = cx.address.map(|address| address.to_string()), user, $message
-            )
-        };
-    }
-    if status.is_server_error() {
-        line!(warn, "request failed");
-    } else {
-        line!(debug, "request");
-    }
+    access_log::write(cx, &facts, status, duration.as_secs_f64());
 }

@@ -12,7 +12,6 @@ use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 use super::body::Body;
 use super::context::RequestContext;
 use super::effects::Effects;
-use crate::clients::RETRY_AFTER;
 
 /// Awaits `work` under the admission limit. Returns `None` if the deadline passes first.
 ///
@@ -32,7 +31,7 @@ pub(crate) async fn run<T>(
 /// 503 if the maximum number of requests is already waiting. Another request would only wait behind them, and hold
 /// memory until its client gives up.
 pub(crate) fn admit<'r>(cx: &RequestContext<'r>) -> Result<SemaphorePermit<'r>, WireError> {
-    cx.shared.clients.requests.try_acquire().map_err(|_| WireError::unavailable(RETRY_AFTER))
+    cx.shared.clients.requests.try_acquire().map_err(|_| WireError::unavailable())
 }
 
 /// Begins the effects of a request that no limit refuses, such as a login.
@@ -65,7 +64,7 @@ pub(crate) fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError> {
         return Ok(());
     }
     let admitted = Arc::clone(&cx.shared.clients.requests).try_acquire_owned();
-    let admitted = admitted.map_err(|_| WireError::unavailable(RETRY_AFTER))?;
+    let admitted = admitted.map_err(|_| WireError::unavailable())?;
     begin_with(cx, effects, Some(admitted))
 }
 
@@ -75,7 +74,7 @@ fn begin_with(
     admitted: Option<OwnedSemaphorePermit>,
 ) -> Result<(), WireError> {
     let guard = cx.shared.clients.effects.begin();
-    effects.begin(guard.ok_or_else(|| WireError::unavailable(RETRY_AFTER))?, admitted);
+    effects.begin(guard.ok_or_else(WireError::unavailable)?, admitted);
     Ok(())
 }
 
@@ -94,6 +93,6 @@ pub(super) async fn unless_stopped(
     tokio::select! {
         biased;
         outcome = answering => outcome,
-        () = stopped => Ok(Err(WireError::unavailable(RETRY_AFTER))),
+        () = stopped => Ok(Err(WireError::unavailable())),
     }
 }

@@ -14,7 +14,6 @@ use mesh_wire::request::{PostBody, PostedId, decode_body, parse_params};
 use mesh_wire::{QuerySource, RawQuery, WireError};
 
 use super::header_plans::{HeaderPlans, HeaderQuery};
-use crate::clients::RETRY_AFTER;
 use crate::identity::caller::Caller;
 use crate::identity::request_parts::RequestParts;
 use crate::observability::error_log;
@@ -267,5 +266,5 @@ pub(crate) fn record_id(id: &PostedId) -> RecordId<'_> {
 /// Logs a failure of the store of registered queries, and returns the error for the client.
 pub(crate) fn store_failed(request_id: &str, error: &QueryStoreError) -> WireError {
     error_log::chain(request_id, error);
-    WireError::unavailable(RETRY_AFTER)
+    WireError::unavailable()
 }

@@ -15,7 +15,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::app::exports::Exports;
-use crate::clients::RETRY_AFTER;
 use crate::identity::caller::Caller;
 use crate::observability::error_log;
 use crate::pipeline::body::{Body, BoxError};
@@ -40,7 +39,7 @@ pub(crate) async fn answer(
     }
     let count_guard = cx.shared.clients.begin_export(cx.address)?;
     let permit = Arc::clone(&exports.permits).try_acquire_owned();
-    let permit = permit.map_err(|_| WireError::unavailable(RETRY_AFTER))?;
+    let permit = permit.map_err(|_| WireError::unavailable())?;
     let mut task = ExportTask::start(cx, caller, plan, format, exports);
     let Some(first) = task.pieces.recv().await else {
         let Err(error) = task.outcome().await else { return Ok(head.map(|()| Body::from(Bytes::new()))) };

@@ -5,9 +5,6 @@ use mesh_integrity::{IntegrityError, LoginError};
 
 use crate::{Challenge, Code, WireError};
 
-/// Seconds after which to retry when the session store or the login is unavailable.
-const RETRY_AFTER: u32 = 1;
-
 impl From<IntegrityError> for WireError {
     fn from(error: IntegrityError) -> Self {
         let code = match &error {
@@ -28,7 +25,7 @@ impl From<IntegrityError> for WireError {
                 let seconds = retry_after.as_millis().div_ceil(1_000).max(1);
                 return Self::rate_limit(u32::try_from(seconds).unwrap_or(u32::MAX));
             }
-            IntegrityError::Unavailable(_) => return Self::unavailable(RETRY_AFTER),
+            IntegrityError::Unavailable(_) => return Self::unavailable(),
             _ => return Self::internal(),
         };
         Self::integrity(code, error.to_string())
@@ -40,7 +37,7 @@ impl From<LoginError> for WireError {
         match error {
             LoginError::Missing { .. } => Self::transport(error.to_string()),
             LoginError::Wrong => IntegrityError::BadCredentials.into(),
-            LoginError::Busy => Self::unavailable(RETRY_AFTER),
+            LoginError::Busy => Self::unavailable(),
             _ => Self::internal(),
         }
     }
@@ -55,7 +52,7 @@ impl From<BearerError> for WireError {
             }
             BearerError::Expired => (Code::TokenExpired, Challenge::InvalidBearer),
             BearerError::Unsigned => (Code::SignatureMissing, Challenge::Mesh),
-            BearerError::NoKeys => return Self::unavailable(RETRY_AFTER),
+            BearerError::NoKeys => return Self::unavailable(),
             _ => return Self::internal(),
         };
         Self::integrity(code, error.to_string()).with_challenge(challenge)

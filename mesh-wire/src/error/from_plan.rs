@@ -6,9 +6,6 @@ use mesh_plan::{Error, PlanError, ResolveError, WriteError};
 
 use crate::{AllowedMethods, Code, ErrorKind, WireError};
 
-/// Seconds after which to retry when the server is busy.
-const RETRY_AFTER: u32 = 1;
-
 impl WireError {
     /// Returns the result of a committed write, or the error of one that was not committed or may not have been. This is the
     /// only place that maps outcomes to replies. `SPEC §23.1`
@@ -116,7 +113,7 @@ impl From<ResolveError> for WireError {
                 Self::validation(error.to_string()).with_path(path).with_code(Code::SortTooLarge)
             }
             ResolveError::TimedOut => Self::timeout(),
-            ResolveError::Busy => Self::unavailable(RETRY_AFTER),
+            ResolveError::Busy => Self::unavailable(),
             _ => Self::resolver(),
         }
     }

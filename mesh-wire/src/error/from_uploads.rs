@@ -5,9 +5,6 @@ use mesh_uploads::{MultipartError, StatementError, StoreError, StoreErrorKind, U
 
 use crate::{Code, ErrorKind, WireError};
 
-/// Seconds after which to retry when the store is unreachable or overloaded.
-const RETRY_AFTER: u32 = 1;
-
 impl From<UploadError> for WireError {
     fn from(error: UploadError) -> Self {
         let message = error.to_string();
@@ -50,7 +47,7 @@ impl From<StatementError> for WireError {
 impl From<StoreError> for WireError {
     fn from(error: StoreError) -> Self {
         match error.kind {
-            StoreErrorKind::Unreachable | StoreErrorKind::Busy => Self::unavailable(RETRY_AFTER),
+            StoreErrorKind::Unreachable | StoreErrorKind::Busy => Self::unavailable(),
             StoreErrorKind::TimedOut => {
                 Self::new(ErrorKind::Resolver, "The file store did not answer in time")
                     .with_code(Code::Timeout)
@@ -76,7 +73,7 @@ mod tests {
     fn failures_have_their_status_kind_and_code() {
         let cases = [
             (UploadError::Body("gone".into()), "400 TransportError -"),
-            (UploadError::Body(WireError::unavailable(1).into()), "503 Unavailable -"),
+            (UploadError::Body(WireError::unavailable().into()), "503 Unavailable -"),
             (
                 StoreError::new("write", io::Error::from(io::ErrorKind::StorageFull)).into(),
                 "500 InternalError -",

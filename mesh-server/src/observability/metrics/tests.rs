@@ -50,7 +50,7 @@ fn refusals_are_counted_by_limit() {
         WireError::uri_too_long(5),
         WireError::headers_too_large(5),
         WireError::timeout(),
-        WireError::unavailable(1),
+        WireError::unavailable(),
         WireError::not_found(),
     ] {
         metrics.refused(&error);
