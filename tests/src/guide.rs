@@ -148,7 +148,11 @@ impl Run<'_> {
                     Engine::Postgres => self.postgres(),
                     Engine::MySql => self.mysql(),
                 };
-                let Some(url) = url else { return Ok(()) };
+                let Some(url) = url else {
+                    // The rest of the page is about a server over this database, unless another one runs.
+                    self.is_ended = *engine == Engine::MySql;
+                    return Ok(());
+                };
                 let mut text = page::with_url(text, *engine, &url);
                 if *engine == Engine::Postgres {
                     // On another port, so that the previous server keeps running.

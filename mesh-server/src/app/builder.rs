@@ -74,7 +74,7 @@ pub struct AppBuilder {
     pub trusted_proxies: Proxies,
     /// The server names that requests may have in `Host`; by default, any name is accepted. `SPEC §2.13`
     pub allowed_hosts: AllowedHosts,
-    /// How callers identify themselves. By default nobody has to. `SPEC §7`, `SPEC §17`
+    /// How callers identify themselves. By default, all requests are accepted. `SPEC §7`, `SPEC §17`
     pub authenticator: RequestAuthenticator,
     /// The principal of all requests, for an application that serves one client of this process and no network. It has no
     /// effect if callers have to identify themselves.
