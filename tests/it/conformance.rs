@@ -62,7 +62,6 @@ fn the_reference_server_conforms_to_its_profile() {
     for id in known.keys() {
         assert!(cases.iter().any(|case| case.id == *id), "profile.toml lists {id}, which is not a case");
     }
-    assert!(report.took.as_secs() < 60, "the run took {:?}", report.took);
 }
 
 #[test]

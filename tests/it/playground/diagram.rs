@@ -62,7 +62,9 @@ fn the_diagram_starts_queries_by_clicks_and_by_keyboard() {
     // By keyboard.
     show(&page);
     let chosen = || page.browser.text("[data-testid=chosen] code");
+    let last = chosen();
     page.browser.type_into(DIAGRAM, &HOME.to_string());
+    page.browser.wait("the first entity", |_| chosen() != last);
     let first = chosen();
     page.browser.type_into(DIAGRAM, &LEFT.to_string());
     page.browser.wait("the next entity to the left", |_| chosen() != first);
