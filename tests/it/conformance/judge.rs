@@ -165,14 +165,8 @@ fn constant_server(answer: Option<&'static str>) -> String {
                 let mut buffer = vec![0; 1 << 16];
                 let count = stream.read(&mut buffer).unwrap_or_default();
                 let echo = String::from_utf8_lossy(&buffer[..count]).into_owned();
-                let body = match answer {
-                    Some(answer) => answer.to_owned(),
-                    None => {
-                        format!(
-                            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {count}\r\n\r\n{echo}"
-                        )
-                    }
-                };
+                let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ";
+                let body = answer.map_or_else(|| format!("{head}{count}\r\n\r\n{echo}"), str::to_owned);
                 let _ = stream.write_all(body.as_bytes());
             });
         }

@@ -2,7 +2,6 @@
 
 use mesh_tests::kit::encoding::jwt;
 use mesh_tests::kit::http::Request;
-use mesh_tests::kit::profile::Profile;
 use serde_json::{Map, Value, json};
 
 use super::document::now;
@@ -33,15 +32,11 @@ pub(crate) fn issue(request: &mut Request, state: &ProxyState, parts: Option<&Va
 }
 
 fn token(state: &ProxyState, parts: Option<&Value>) -> Result<String, String> {
-    let profile = Profile::reference()?;
-    let choice = |name: &str| {
-        profile.choice_text(&format!("bearer.{name}")).map_err(|_| format!("the profile chooses no {name}"))
-    };
     let name = parts.and_then(|parts| parts["header"]["kid"].as_str());
     let name = name.filter(|name| KEYS.contains(name)).unwrap_or("es");
     let (key, name) = match state.settings == "bearer-keys" {
         true => (jwt::Key::of_fixture(name)?, Some(name)),
-        false => (jwt::Key::Secret(choice("secret")?.into_bytes()), None),
+        false => (jwt::Key::Secret(jwt::SECRET.into()), None),
     };
     let mut header = jwt::header(&key, name);
     let claims = match parts {
@@ -52,7 +47,7 @@ fn token(state: &ProxyState, parts: Option<&Value>) -> Result<String, String> {
             parts["claims"].clone()
         }
         None => json!({
-            "iss": choice("issuer")?, "aud": choice("audience")?, "sub": "1", "role": "admin", "exp": 4_000_000_000_i64,
+            "iss": jwt::ISSUER, "aud": jwt::AUDIENCE, "sub": "1", "role": "admin", "exp": 4_000_000_000_i64,
         }),
     };
     jwt::sign(&key, &Value::Object(header).to_string(), &claims.to_string())

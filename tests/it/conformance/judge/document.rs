@@ -5,6 +5,7 @@
 //! | `method`, `target`, `hosts` | the request line; the values of `Host`, null if it is the address of the server |
 //! | `path` | the segments of the path below the base path, as a list |
 //! | `headers/NAME` | a header, whose name is in lower case; a list if it is repeated |
+//! | `names` | the names of the headers as they were sent |
 //! | `text`, `query` | the query from the header or the posted body: as text, and parsed if it is JSON |
 //! | `statement` | the same of an upload, which has no `query` |
 //! | `params` | the values of parameters from the header or the posted body |
@@ -23,7 +24,7 @@
 //! | `response/body`, `response/raw` | the body, parsed if it is JSON; as text, with a character for each byte |
 //! | `line` | a line of an event stream; the only part of its document |
 //!
-//! Parts of requests from `bearer/left` on cannot be edited.
+//! `names`, and parts of requests from `bearer/left` on, cannot be edited.
 
 use std::time::UNIX_EPOCH;
 
@@ -46,10 +47,7 @@ pub(crate) fn of_request(request: &Request, state: &ProxyState) -> Value {
     let header = header.map(|text| String::from_utf8_lossy(&text).into_owned());
     let posted = || body.get("query").and_then(Value::as_str).map(str::to_owned);
     let text = header.or_else(posted).unwrap_or_default();
-    let query: Value = match text.len() < QUERY_MAX {
-        true => serde_json::from_str(&text).unwrap_or_default(),
-        false => Value::Null,
-    };
+    let query = parsed(Some(text.as_bytes()).filter(|text| text.len() < QUERY_MAX));
     let params = request.header_value("X-Mesh-Params").and_then(encoding::from_base64);
     let mut document = json!({
         "method": request.method,
@@ -57,6 +55,7 @@ pub(crate) fn of_request(request: &Request, state: &ProxyState) -> Value {
         "path": segments(&request.target),
         "hosts": request.hosts,
         "headers": headers(request.headers.iter().map(|(name, value)| (name.as_str(), latin(value)))),
+        "names": request.headers.iter().map(|(name, _)| name).collect::<Vec<_>>(),
         "params": params.map(|text| parsed(Some(&text))).or_else(|| body.get("params").cloned()),
         "settings": state.settings,
         "size": size(request),
@@ -78,10 +77,8 @@ pub(crate) fn of_request(request: &Request, state: &ProxyState) -> Value {
     put("form", if is_upload { form(request).unwrap_or_default() } else { Value::Null });
     let time = request.header_value("X-Mesh-Timestamp").and_then(|time| time.parse::<i64>().ok());
     put("age", time.map(|time| now() - time).into());
-    put(
-        "session",
-        request.header_value("X-Mesh-Token").and_then(|token| state.signing_key(token)).map(|_| true).into(),
-    );
+    let session = request.header_value("X-Mesh-Token").and_then(|token| state.signing_key(token));
+    put("session", session.map(|_| true).into());
     put("issued", state.issued_like(request));
     document
 }

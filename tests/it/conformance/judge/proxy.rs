@@ -107,10 +107,9 @@ fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, s
         }
     };
     let bodiless = original.method == "HEAD" || response.status == 204 || response.status == 304;
-    let length = if bodiless {
-        response.header("content-length").and_then(|length| length.parse().ok())
-    } else {
-        Some(response.body.len())
+    let length = match bodiless {
+        true => response.header("content-length").and_then(|length| length.parse().ok()),
+        false => Some(response.body.len()),
     };
     let _ = stream.write_all(&head(&response, length));
     if !bodiless {
@@ -121,14 +120,13 @@ fn handle_connection(mut stream: TcpStream, upstream: &BaseUrl, fault: &Fault, s
 
 fn head(response: &Response, length: Option<usize>) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {} Status\r\n", response.status);
-    let chunked = response.header("transfer-encoding").is_some();
     for (name, value) in &response.headers {
         let is_framing = ["content-length", "transfer-encoding", "connection"].contains(&name.as_str());
         if !is_framing || (length.is_none() && name == "transfer-encoding") {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
     }
-    if let Some(length) = length.filter(|_| !chunked || length.is_some()) {
+    if let Some(length) = length {
         head.push_str(&format!("content-length: {length}\r\n"));
     }
     head.push_str("connection: close\r\n\r\n");
@@ -156,6 +154,15 @@ fn read_body(reader: &mut BufReader<&TcpStream>, length: usize, request: &mut Re
         }
     }
     body
+}
+
+/// Reads a body in chunks, with their framing.
+fn read_chunks(reader: &mut BufReader<&TcpStream>) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    while !body.ends_with(b"\r\n0\r\n\r\n") {
+        reader.read_until(b'\n', &mut body).ok().filter(|count| *count > 0)?;
+    }
+    Some(body)
 }
 
 /// Forwards a chunked event stream line by line, each as a chunk.
@@ -222,12 +229,14 @@ fn read_request(stream: &TcpStream) -> Option<Request> {
             "content-length" => length = value.trim().parse().ok(),
             "host" => hosts.push(value.trim().to_owned()),
             "connection" => {}
-            _ => request.add_header(name, value.trim()),
+            _ => request.add_header(name, value.strip_prefix(' ').unwrap_or(value)),
         }
     }
     request.hosts = Some(hosts);
     if let Some(length) = length {
         request.body = Some(read_body(&mut reader, length, &mut request));
+    } else if request.header_value("Transfer-Encoding").is_some() {
+        request.body = Some(read_chunks(&mut reader)?);
     }
     Some(request)
 }
@@ -304,11 +313,8 @@ impl ProxyState {
         if token.is_empty() {
             return;
         }
-        let is_gone = |name: &str| {
-            ["x-mesh-token", "x-mesh-signature", "x-mesh-timestamp", "x-mesh-nonce"]
-                .contains(&name.to_ascii_lowercase().as_str())
-        };
-        request.headers.retain(|(name, _)| !is_gone(name));
+        let gone = ["X-Mesh-Token", "X-Mesh-Signature", "X-Mesh-Timestamp", "X-Mesh-Nonce"];
+        request.headers.retain(|(name, _)| gone.iter().all(|gone| !name.eq_ignore_ascii_case(gone)));
         let query = request.header_value("X-Mesh-Query").or_else(|| request.header_value("X-Mesh-Query-Id"));
         let query = query.unwrap_or_default().to_owned();
         let mut message = match &request.body {
@@ -349,11 +355,8 @@ impl ProxyState {
         let session = (text("token"), text("signingToken"));
         // A server without logins gets no second request.
         let end = body["expiresAt"].as_u64().map_or(u128::MAX, u128::from);
-        self.issued
-            .proxy_sessions
-            .lock()
-            .unwrap()
-            .insert(self.upstream.authority.to_string(), (session.clone(), end));
+        let mut sessions = self.issued.proxy_sessions.lock().unwrap();
+        sessions.insert(self.upstream.authority.to_string(), (session.clone(), end));
         session
     }
 }

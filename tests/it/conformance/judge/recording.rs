@@ -29,10 +29,8 @@ impl Recording {
         let (issued, mut logs) = (IssuedValues::default(), Vec::new());
         for verdict in report.verdicts {
             if verdict.grade != Grade::Pass {
-                return Err(format!(
-                    "{} does not pass without a fault: {:?}",
-                    verdict.case.id, verdict.reasons
-                ));
+                let (id, reasons) = (verdict.case.id, verdict.reasons);
+                return Err(format!("{id} does not pass without a fault: {reasons:?}"));
             }
             let mut exchanges = Vec::new();
             for logged in verdict.log {
