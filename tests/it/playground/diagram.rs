@@ -43,7 +43,9 @@ fn many_tables(count: usize) -> Database {
 fn the_diagram_starts_queries_by_clicks_and_by_keyboard() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
-    let is_loaded = || page.browser.requests().iter().any(|url| url.ends_with("/pictures.js"));
+    let script =
+        "return performance.getEntriesByType('resource').some((it) => it.name.endsWith('/pictures.js'))";
+    let is_loaded = || page.browser.run(script, &Value::Null) == json!(true);
     assert!(!is_loaded(), "the diagram is loaded when it is first shown");
     show(&page);
     assert!(is_loaded());
