@@ -84,6 +84,8 @@ fn an_admin_logs_in_and_requests_are_signed() {
     assert!(call.contains("X-Mesh-Params: "), "{call}");
     assert_eq!((reply.status, &reply.json()["items"]), (200, &json!([{"title": "Slow bread"}])), "{call}");
     // The session survives a reload and ends at once on logout.
+    let stored = "return Object.values(sessionStorage).some((it) => it.includes('$param'))";
+    browser.wait("the draft is stored", |browser| browser.run(stored, &Value::Null) == json!(true));
     browser.visit(&page.url(""));
     browser.wait_for("[data-testid=account]", "ada");
     page.wait_for_query("$param");
