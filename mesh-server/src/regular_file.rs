@@ -3,6 +3,10 @@
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::time::SystemTime;
+
+/// The time of the last change and the length of a file, by which a change is noticed.
+pub type Stamp = (SystemTime, u64);
 
 /// Opens a file for reading.
 ///
@@ -21,6 +25,12 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     open(path)?.read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// Returns the stamp of a file; `None` if there is no file. Symbolic links are followed, as mounted secrets use them.
+pub fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 /// Checks that a path names a regular file, for libraries that open it themselves.

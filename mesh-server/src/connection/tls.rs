@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use parking_lot::RwLock;
 use rustls::crypto::ring::default_provider;
@@ -62,15 +62,15 @@ impl Tls {
 
     /// Reloads the certificate whenever its files change; never completes.
     pub(super) async fn reload_on_change(&self) {
-        let mut known = self.certificate.versions();
+        let mut known = self.certificate.stamps();
         loop {
             tokio::time::sleep(self.check_interval).await;
-            let versions = self.certificate.versions();
-            if versions == known {
+            let stamps = self.certificate.stamps();
+            if stamps == known {
                 continue;
             }
             // Taken before the files are read, so that a change during the read is noticed by the next check.
-            known = versions;
+            known = stamps;
             let ReloadedCertificate { certificate_path, key_path, current } = &*self.certificate;
             match load(certificate_path, key_path) {
                 Ok(pair) => {
@@ -114,12 +114,8 @@ struct ReloadedCertificate {
 }
 
 impl ReloadedCertificate {
-    fn versions(&self) -> [FileVersion; 2] {
-        [&self.certificate_path, &self.key_path].map(|path| {
-            // Symbolic links are followed, as mounted secrets use them.
-            let metadata = std::fs::metadata(path).ok()?;
-            Some((metadata.modified().ok()?, metadata.len()))
-        })
+    fn stamps(&self) -> [Option<regular_file::Stamp>; 2] {
+        [&self.certificate_path, &self.key_path].map(|path| regular_file::stamp(path))
     }
 }
 
@@ -134,9 +130,6 @@ impl fmt::Debug for ReloadedCertificate {
         f.debug_struct("ReloadedCertificate").field("path", &self.certificate_path).finish_non_exhaustive()
     }
 }
-
-/// Modification time and size of a file.
-type FileVersion = Option<(SystemTime, u64)>;
 
 fn load(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
     for path in [certificate, key] {

@@ -2,12 +2,11 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::ACCEPT;
@@ -87,16 +86,14 @@ impl Jwks {
         JwksError::Unreadable { location: self.to_string(), cause: Arc::from(cause.into()) }
     }
 
-    /// Returns the time of the last change and the length of a file; `None` for a URL.
-    fn stamp(&self) -> Option<FileStamp> {
-        let Location::File(path) = &self.0 else { return None };
-        let metadata = fs::metadata(path).ok()?;
-        Some((metadata.modified().ok()?, metadata.len()))
+    /// Returns the stamp of a file; `None` for a URL.
+    fn stamp(&self) -> Option<regular_file::Stamp> {
+        match &self.0 {
+            Location::File(path) => regular_file::stamp(path),
+            Location::Url(_) => None,
+        }
     }
 }
-
-/// The time of the last change and the length of a file.
-type FileStamp = (SystemTime, u64);
 
 /// Shows the location without the query of the URL.
 impl fmt::Display for Jwks {
@@ -164,7 +161,7 @@ struct JwksRefresher {
     jwks: Jwks,
     interval: Duration,
     /// The stamp of the file when it was last read.
-    last_stamp: Option<FileStamp>,
+    last_stamp: Option<regular_file::Stamp>,
     /// The delay after the last read, if it has failed.
     delay: Option<Duration>,
 }

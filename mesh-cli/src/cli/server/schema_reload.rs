@@ -3,13 +3,11 @@
 //! The new application is built while the old one serves, and replaces it if there are no faults. If only the database
 //! was unavailable, the reload is tried again. Settings, connection pools, sessions and caches are kept.
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use mesh_plan::Change;
-use mesh_server::{Check, Current};
+use mesh_server::{Check, Current, regular_file};
 #[cfg(unix)]
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
@@ -30,13 +28,13 @@ pub(crate) struct SchemaReload {
     factory: AppFactory,
     current: Current,
     hangups: Arc<Notify>,
-    served: Option<FileStamp>,
+    served: Option<regular_file::Stamp>,
 }
 
 impl SchemaReload {
     /// Registers for SIGHUP.
     pub(crate) fn new(factory: AppFactory, current: Current) -> Self {
-        let served = factory.config.schema.as_deref().and_then(file_stamp);
+        let served = factory.config.schema.as_deref().and_then(regular_file::stamp);
         Self { factory, current, hangups: hangups(), served }
     }
 
@@ -51,7 +49,7 @@ impl SchemaReload {
                 () = retry.due() => Some("retry"),
                 () = tokio::time::sleep(INTERVAL), if file.is_some() => None,
             };
-            let now = file.as_deref().and_then(file_stamp);
+            let now = file.as_deref().and_then(regular_file::stamp);
             let is_still = now == seen;
             seen = now;
             let changed = (is_still && now != self.served).then_some("its file changed");
@@ -137,14 +135,6 @@ async fn reload(factory: &AppFactory, current: &Current, reason: &str) -> Result
     }
     tracing::info!(entities, ?built, ?swapped, "the new schema is in use ({reason})");
     Ok(())
-}
-
-/// The time of the last change and the length of a file.
-type FileStamp = (SystemTime, u64);
-
-fn file_stamp(path: &Path) -> Option<FileStamp> {
-    let metadata = fs::metadata(path).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
 }
 
 /// Returns a notification for each SIGHUP, on systems that have it.
