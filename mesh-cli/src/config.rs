@@ -311,12 +311,12 @@ impl Config {
     /// Returns the limits on the resources that clients may hold.
     pub(crate) fn client_limits(&self) -> ClientLimits {
         let limits = &self.limits;
-        ClientLimits::new()
-            .requests(limits.requests)
-            .connections_per_address(limits.connections_per_address)
-            .exports_per_address((self.exports_at_once() / 4).max(1))
-            .streams_per_address(limits.streams_per_address)
-            .streams_per_session(limits.streams_per_session)
+        let mut clients = ClientLimits::new().requests(limits.requests);
+        clients.connections_per_address = limits.connections_per_address;
+        clients.exports_per_address = self.exports_at_once() / 4;
+        clients.streams_per_address = limits.streams_per_address;
+        clients.streams_per_session = limits.streams_per_session;
+        clients
     }
 
     /// Returns the number of concurrent exports. An export keeps a snapshot of the database for minutes, so few of the

@@ -28,20 +28,28 @@ const RESERVE_DIVISOR: usize = 4;
 const RESERVE_ACCESS_DIVISOR: usize = 16;
 
 /// Limits on the resources that clients may hold at a time, for [`crate::AppBuilder::client_limits`]. Clones share the
-/// counts, so pass clones of one value to applications that replace each other.
+/// counts, so pass clones of one value to applications that replace each other. A limit of 0 counts as 1.
 ///
 /// ```
 /// use mesh_server::ClientLimits;
 ///
-/// let limits = ClientLimits::new().connections_per_address(50).streams_per_address(10);
+/// let mut limits = ClientLimits::new();
+/// limits.connections_per_address = 50;
+/// limits.streams_per_address = 10;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ClientLimits {
-    connections_per_address: usize,
-    uploads_per_address: usize,
-    exports_per_address: usize,
-    streams_per_address: usize,
-    streams_per_session: usize,
+    /// The maximum number of open connections of one client address; in IPv6, of each /64 network. Connections of trusted
+    /// proxies are not counted; instead, each request under way counts as a connection of the address that the proxy reports.
+    pub connections_per_address: usize,
+    /// The maximum number of uploads of one client address whose bytes are being received.
+    pub uploads_per_address: usize,
+    /// The maximum number of exports of one client address.
+    pub exports_per_address: usize,
+    /// The maximum number of open event streams of one client address.
+    pub streams_per_address: usize,
+    /// The maximum number of open event streams of one session.
+    pub streams_per_session: usize,
     /// Permits for the requests that may wait at a time.
     pub(crate) requests: Arc<Semaphore>,
     /// The number of these permits.
@@ -104,43 +112,6 @@ impl ClientLimits {
     pub fn requests(mut self, requests: usize) -> Self {
         self.max_requests = requests.min(Semaphore::MAX_PERMITS);
         self.requests = Arc::new(Semaphore::new(self.max_requests));
-        self
-    }
-
-    /// Sets the maximum number of open connections of one client address; in IPv6, of each /64 network. Connections of
-    /// trusted proxies are not counted; instead, each request under way counts as a connection of the address that the proxy
-    /// reports.
-    #[must_use]
-    pub fn connections_per_address(mut self, connections: usize) -> Self {
-        self.connections_per_address = connections.max(1);
-        self
-    }
-
-    /// Sets the maximum number of uploads of one client address whose bytes are being received.
-    #[must_use]
-    pub fn uploads_per_address(mut self, uploads: usize) -> Self {
-        self.uploads_per_address = uploads.max(1);
-        self
-    }
-
-    /// Sets the maximum number of exports of one client address.
-    #[must_use]
-    pub fn exports_per_address(mut self, exports: usize) -> Self {
-        self.exports_per_address = exports.max(1);
-        self
-    }
-
-    /// Sets the maximum number of open event streams of one client address.
-    #[must_use]
-    pub fn streams_per_address(mut self, streams: usize) -> Self {
-        self.streams_per_address = streams.max(1);
-        self
-    }
-
-    /// Sets the maximum number of open event streams of one session.
-    #[must_use]
-    pub fn streams_per_session(mut self, streams: usize) -> Self {
-        self.streams_per_session = streams.max(1);
         self
     }
 
@@ -296,7 +267,7 @@ mod tests {
     #[test]
     fn the_limit_of_an_address_is_exact() {
         let mut open = Vec::new();
-        let limits = ClientLimits::new().connections_per_address(7);
+        let limits = ClientLimits { connections_per_address: 7, ..ClientLimits::new() };
         assert_eq!(connect_all(&limits, ADA, &mut open, 10_000), 7);
         assert_eq!(connect_all(&limits, BO, &mut open, 10_000), 7);
         assert_eq!(limits.start_forwarded(ADA).err().and_then(|error| error.retry_after), Some(1));
@@ -313,7 +284,7 @@ mod tests {
 
     #[test]
     fn streams_are_counted_by_network_and_by_session() {
-        let limits = ClientLimits::new().streams_per_address(3).streams_per_session(2);
+        let limits = ClientLimits { streams_per_address: 3, streams_per_session: 2, ..ClientLimits::new() };
         let open = |address: &str, session: u8| {
             limits.open_stream(Some(address.parse().unwrap()), Some(SessionId([session; 16])))
         };
