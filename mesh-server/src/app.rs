@@ -5,7 +5,6 @@ pub(crate) mod builder;
 pub(crate) mod caching;
 pub(crate) mod current;
 pub(crate) mod exports;
-#[cfg(feature = "tower")]
 pub(crate) mod fallback;
 mod ids;
 pub(crate) mod limits;

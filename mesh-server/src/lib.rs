@@ -46,7 +46,6 @@
 //! - `mcp`: tools for agents with the Model Context Protocol (`Mcp`).
 //! - `otlp`: export of requests as OpenTelemetry spans.
 //! - `purge`: notification of shared caches about changes (`Purge`).
-//! - `tower`: [`MeshService`] as a tower service, for routers such as axum's.
 
 #![deny(missing_docs)]
 

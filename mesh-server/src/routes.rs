@@ -17,7 +17,6 @@ mod posted;
 mod upload;
 pub(crate) mod write;
 
-#[cfg(feature = "tower")]
 use http::Request;
 use http::Response;
 use http::request::Parts;
@@ -32,7 +31,6 @@ use crate::pipeline::route::RouteMatch;
 /// connection would reserve space for the largest future; a shared box would have the size of the largest future.
 pub(crate) async fn dispatch(
     cx: &RequestContext<'_>,
-    #[cfg_attr(not(feature = "tower"), expect(unused_variables, reason = "only a fallback gets the head"))]
     head: &Parts,
     route: RouteMatch<'_>,
     body: RequestBody,
@@ -42,7 +40,6 @@ pub(crate) async fn dispatch(
         #[cfg(feature = "mcp")]
         RouteMatch::Mcp(tools) => Box::pin(mcp::answer(cx, tools, body)).await,
         RouteMatch::Custom(handler) => Box::pin(custom::answer(cx, handler, body)).await,
-        #[cfg(feature = "tower")]
         RouteMatch::Fallback(service) => {
             let mut request = Request::from_parts(head.clone(), body.into_body());
             // For limits by address, and for the logs, of an `App` behind the fallback.

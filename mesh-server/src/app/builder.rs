@@ -1,6 +1,5 @@
 //! The options of an application.
 
-#[cfg(feature = "tower")]
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -14,7 +13,6 @@ use super::App;
 use super::build_error::BuildError;
 use super::caching::Caching;
 use super::exports::Exports;
-#[cfg(feature = "tower")]
 use super::fallback::Fallback;
 use super::ids::Ids;
 use super::limits::TransportLimits;
@@ -30,7 +28,6 @@ use crate::observability::audit::AuditLog;
 use crate::observability::metrics::Metrics;
 #[cfg(feature = "otlp")]
 use crate::observability::otlp::Spans;
-#[cfg(feature = "tower")]
 use crate::pipeline::body::{Body, BoxError};
 use crate::pipeline::query::Queries;
 use crate::rates::Rates;
@@ -113,7 +110,6 @@ pub struct AppBuilder {
     /// Serves tools for agents at `mcp` under the base path, with the Model Context Protocol.
     #[cfg(feature = "mcp")]
     pub mcp: Option<Mcp>,
-    #[cfg(feature = "tower")]
     fallback: Option<Fallback>,
 }
 
@@ -164,7 +160,6 @@ impl App {
             docs: None,
             #[cfg(feature = "mcp")]
             mcp: None,
-            #[cfg(feature = "tower")]
             fallback: None,
         }
     }
@@ -173,7 +168,6 @@ impl App {
 impl AppBuilder {
     /// Sets the service that answers requests to paths outside of the base path and of the docs surface, for example an
     /// axum `Router`. Limits of Mesh for all requests apply to it, authentication does not.
-    #[cfg(feature = "tower")]
     pub fn set_fallback<S, B>(&mut self, service: S)
     where
         S: tower_service::Service<http::Request<Body>, Response = http::Response<B>, Error = Infallible>,
@@ -220,7 +214,6 @@ impl AppBuilder {
             hosts: self.allowed_hosts,
             authenticator: self.authenticator,
             uploads: self.uploads,
-            #[cfg(feature = "tower")]
             fallback: self.fallback,
             changes: self.changes,
             hub,

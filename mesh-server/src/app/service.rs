@@ -1,7 +1,6 @@
 //! An [`App`] as a service of hyper and of tower.
 
 use std::convert::Infallible;
-#[cfg(feature = "tower")]
 use std::task::{Context, Poll};
 
 use futures_util::FutureExt as _;
@@ -18,7 +17,7 @@ use crate::rates::client_address::ClientAddress;
 use crate::routes::custom::{Call, Handler, Reply};
 use crate::{App, Body};
 
-/// An [`App`] as a service of hyper and, with the feature `tower`, of tower, for example for a router of axum. It never
+/// An [`App`] as a service of hyper and of tower, for example for a router of axum. It never
 /// fails and is always ready. Cheap to clone; clones share everything. The call of a request without a body begins it, before
 /// its future is polled.
 ///
@@ -26,7 +25,6 @@ use crate::{App, Body};
 /// stops, it calls [`App::end_streams`] to end the event streams.
 ///
 /// ```
-/// # #[cfg(feature = "tower")]
 /// # fn routes(app: mesh_server::App) -> axum::Router {
 /// // Paths contain the base path: `/mesh/post/1`.
 /// axum::Router::new().fallback_service(app.into_service())
@@ -71,7 +69,6 @@ impl App {
     ///     app.answer(request, handler).await
     /// }
     ///
-    /// # #[cfg(feature = "tower")]
     /// fn router(app: App) -> Router {
     ///     let mesh = app.clone().into_service();
     ///     Router::new()
@@ -114,7 +111,6 @@ impl MeshService {
     /// service restores it, because signatures cover the whole path and replies contain links.
     ///
     /// ```
-    /// # #[cfg(feature = "tower")]
     /// # fn routes(mut app: mesh_server::AppBuilder) -> Result<axum::Router, Box<dyn std::error::Error>> {
     /// use mesh_server::mesh_wire::BasePath;
     ///
@@ -175,7 +171,6 @@ where
     }
 }
 
-#[cfg(feature = "tower")]
 impl<B> tower_service::Service<Request<B>> for MeshService
 where
     B: hyper::body::Body + Send + 'static,

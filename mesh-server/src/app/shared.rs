@@ -36,7 +36,6 @@ pub(crate) struct Shared {
     pub(crate) hosts: AllowedHosts,
     pub(crate) authenticator: RequestAuthenticator,
     pub(crate) uploads: Option<Uploads>,
-    #[cfg(feature = "tower")]
     pub(crate) fallback: Option<super::fallback::Fallback>,
     pub(crate) changes: Changes,
     pub(crate) hub: Option<Hub>,

@@ -20,7 +20,6 @@ use crate::observability::audit::details::AuditDetails;
 use crate::observability::record::RequestRecord;
 use crate::observability::trace_context::TraceContext;
 use crate::pipeline::effects::Effects;
-#[cfg(feature = "tower")]
 use crate::rates::client_address::ClientAddress;
 
 /// Returns the trace that a request belongs to. If spans are collected, a request without one starts a trace.
@@ -116,7 +115,6 @@ impl<'r> RequestContext<'r> {
     }
 
     /// Returns the address of the sender, which may be a proxy.
-    #[cfg(feature = "tower")]
     pub(crate) fn peer_address(&self) -> Option<ClientAddress> {
         self.peer.map(|peer| peer.address)
     }

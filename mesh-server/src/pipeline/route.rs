@@ -20,7 +20,6 @@ pub(crate) enum RouteMatch<'p> {
     /// A route of the application.
     Custom(Handler),
     /// A path of the application that is none of the protocol.
-    #[cfg(feature = "tower")]
     Fallback(&'p crate::app::fallback::Fallback),
     /// A path of the docs surface.
     Docs(DocsCall),
@@ -41,7 +40,6 @@ pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireEr
         cx.record.set_route(RouteKind::Mcp);
         return at_tools(tools, method);
     }
-    #[cfg(feature = "tower")]
     if let Some(fallback) = shared.fallback.as_ref().filter(|_| !shared.base.contains(path)) {
         cx.record.set_route(RouteKind::Custom);
         return Ok(RouteMatch::Fallback(fallback));

@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use bytes::{Buf as _, Bytes, BytesMut};
 use futures_util::TryStreamExt as _;
-#[cfg(feature = "tower")]
 use http_body_util::StreamBody;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyDataStream, BodyExt as _, Empty};
-#[cfg(feature = "tower")]
 use hyper::body::Frame;
 use hyper::body::{Body, SizeHint};
 use mesh_wire::WireError;
@@ -73,7 +71,6 @@ impl RequestBody {
     }
 
     /// Returns the body for a service of the application.
-    #[cfg(feature = "tower")]
     pub(crate) fn into_body(self) -> super::Body {
         super::Body::stream(StreamBody::new(self.into_paced(None).map_ok(Frame::data)))
     }
