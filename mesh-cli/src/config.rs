@@ -64,7 +64,7 @@ settings! {
         /// Format of log lines: `pretty` or `json`.
         log_format: LogFormat = LogFormat::Pretty, parse::choice;
         /// Proxies whose `X-Forwarded-For` is trusted: addresses and networks.
-        trusted_proxies: Proxies = Proxies::default(), parse::proxies;
+        trusted_proxies: Proxies = Proxies::default(), parse::parsed_list(Proxies::parse);
         /// Names accepted as `Host`; empty: loopback names at a loopback address if callers do not identify themselves, else any.
         allowed_hosts: Vec<String> = Vec::new(), parse::checked_list(AllowedHosts::parse);
     }
@@ -137,53 +137,39 @@ impl Config {
         let Self { integrity, bearer, docs, tls, persisted, .. } = self;
         let has_callers = self.identifies_callers();
         let excluding = [
-            (
-                ["integrity.secret", "integrity.secret_file"],
-                integrity.secret.is_some() && integrity.secret_file.is_some(),
-            ),
-            (
-                ["bearer.secret", "bearer.secret_file"],
-                bearer.secret.is_some() && bearer.secret_file.is_some(),
-            ),
-            (["bearer.jwks", "bearer.secret"], bearer.jwks.is_some() && bearer.secret.is_some()),
-            (["bearer.jwks", "bearer.secret_file"], bearer.jwks.is_some() && bearer.secret_file.is_some()),
+            ["integrity.secret", "integrity.secret_file"],
+            ["bearer.secret", "bearer.secret_file"],
+            ["bearer.jwks", "bearer.secret"],
+            ["bearer.jwks", "bearer.secret_file"],
         ];
-        for (paths, _) in excluding.into_iter().filter(|(_, are_set)| *are_set) {
-            let message = format!("and '{}' are mutually exclusive; set only one of them", paths[1]);
-            reader.conflict(paths, &message);
+        for paths in excluding {
+            if paths.iter().all(|path| reader.has_value(path)) {
+                let message = format!("and '{}' are mutually exclusive; set only one of them", paths[1]);
+                reader.conflict(paths, &message);
+            }
         }
         let callers = "'integrity.enabled', 'bearer.jwks', 'bearer.secret' or 'api_keys.table'";
         let tokens = "'bearer.jwks' or 'bearer.secret'";
         let admin = "otherwise there would be no administrator";
+        let recorded = "each use is recorded";
+        let registered = "otherwise no query could be registered";
+        let is_guarded = docs.enabled && docs.auth == DocsAuth::Admin;
         let requirements = [
-            (["bearer.anonymous", "bearer.jwks"], !bearer.anonymous.is_empty() && !has_callers, callers, ""),
-            (["bearer.issuer", "bearer.jwks"], !bearer.issuer.is_empty() && !bearer.is_on(), tokens, ""),
-            (["bearer.audience", "bearer.jwks"], !bearer.audience.is_empty() && !bearer.is_on(), tokens, ""),
-            (
-                ["docs.auth", "integrity.enabled"],
-                docs.enabled && docs.auth == DocsAuth::Admin && !has_callers,
-                callers,
-                admin,
-            ),
-            (["docs.view_as", "integrity.enabled"], !docs.view_as.is_empty() && !has_callers, callers, admin),
-            (
-                ["docs.view_as", "audit.store"],
-                !docs.view_as.is_empty() && self.audit.store.is_none(),
-                "'audit.store'",
-                "each use is recorded",
-            ),
-            (
-                ["persisted.only", "persisted.enabled"],
-                persisted.only && !persisted.enabled,
-                "'persisted.enabled'",
-                "otherwise no query could be registered",
-            ),
-            (["tls.cert", "tls.key"], tls.cert.is_some() && tls.key.is_none(), "'tls.key'", ""),
-            (["tls.key", "tls.cert"], tls.key.is_some() && tls.cert.is_none(), "'tls.cert'", ""),
+            (["bearer.anonymous", "bearer.jwks"], has_callers, callers, ""),
+            (["bearer.issuer", "bearer.jwks"], bearer.is_on(), tokens, ""),
+            (["bearer.audience", "bearer.jwks"], bearer.is_on(), tokens, ""),
+            (["docs.auth", "integrity.enabled"], !is_guarded || has_callers, callers, admin),
+            (["docs.view_as", "integrity.enabled"], has_callers, callers, admin),
+            (["docs.view_as", "audit.store"], self.audit.store.is_some(), "'audit.store'", recorded),
+            (["persisted.only", "persisted.enabled"], persisted.enabled, "'persisted.enabled'", registered),
+            (["tls.cert", "tls.key"], tls.key.is_some(), "'tls.key'", ""),
+            (["tls.key", "tls.cert"], tls.cert.is_some(), "'tls.cert'", ""),
         ];
-        for (paths, _, needed, why) in requirements.into_iter().filter(|(_, is_missing, ..)| *is_missing) {
-            let why = if why.is_empty() { String::new() } else { format!(": {why}") };
-            reader.conflict(paths, &format!("requires {needed}{why}"));
+        for (paths, is_met, needed, why) in requirements {
+            if !is_met && reader.has_value(paths[0]) {
+                let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+                reader.conflict(paths, &format!("requires {needed}{why}"));
+            }
         }
         if integrity.enabled
             && integrity.users.table.is_empty()

@@ -81,8 +81,3 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let errors = std::iter::successors(Some(error), |error| (*error).source());
     errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
-
-/// Returns the end of a message about an unknown name, for which `near` is a known one.
-pub(crate) fn did_you_mean(near: Option<&str>) -> String {
-    near.map_or_else(String::new, |near| format!("; did you mean '{near}'?"))
-}

@@ -10,7 +10,7 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue};
 use mesh_schema::nearest;
 use mesh_server::otlp::CollectorUrl;
-use mesh_server::{Jwks, Proxies, PurgeUrl, Rate};
+use mesh_server::{Jwks, PurgeUrl, Rate};
 use mesh_wire::BasePath;
 use mesh_wire::response::CacheControl;
 use percent_encoding::percent_decode_str;
@@ -119,15 +119,18 @@ pub(crate) fn list<T: From<String>>(value: &Value) -> Result<Vec<T>, String> {
     }
 }
 
-/// Parses a list of strings that `parse`, a function of the library that uses it, accepts.
+/// Parses a list of strings by a function of the library that uses it.
+pub(crate) fn parsed_list<T, E: fmt::Display>(
+    parse: impl FnOnce(Vec<String>) -> Result<T, E>,
+) -> impl FnOnce(&Value) -> Result<T, String> {
+    move |value| parse(list(value)?).map_err(|error| format!("is invalid: {error}"))
+}
+
+/// Parses a list of strings that `parse` accepts.
 pub(crate) fn checked_list<T, E: fmt::Display>(
     parse: impl FnOnce(Vec<String>) -> Result<T, E>,
 ) -> impl FnOnce(&Value) -> Result<Vec<String>, String> {
-    move |value| {
-        let items: Vec<String> = list(value)?;
-        parse(items.clone()).map_err(|error| format!("is invalid: {error}"))?;
-        Ok(items)
-    }
+    parsed_list(|items| parse(items.clone()).map(|_| items))
 }
 
 /// Parses a list of content types, such as `image/png` or `image/*`.
@@ -277,11 +280,6 @@ pub(crate) fn rate(value: &Value) -> Result<Option<Rate>, String> {
     Rate::parse(&text).map_err(|error| format!("is invalid: {error}"))
 }
 
-/// Parses a list of addresses and networks.
-pub(crate) fn proxies(value: &Value) -> Result<Proxies, String> {
-    Proxies::parse(list::<String>(value)?).map_err(|error| format!("is invalid: {error}"))
-}
-
 /// Parses the URL of a collector of traces.
 pub(crate) fn collector(value: &Value) -> Result<CollectorUrl, String> {
     CollectorUrl::parse(&text(value)?).map_err(|error| error.to_string())
@@ -314,9 +312,13 @@ pub(crate) fn choice<T: Choice>(value: &Value) -> Result<T, String> {
         return Ok(*choice);
     }
     let names: Vec<_> = T::CHOICES.iter().map(|(name, _)| format!("'{name}'")).collect();
-    let hint = nearest(&name, T::CHOICES.iter().map(|(name, _)| *name))
-        .map_or_else(String::new, |name| format!("; did you mean '{name}'?"));
-    Err(format!("must be {}, not {value}{hint}", names.join(" or ")))
+    let near = nearest(&name, T::CHOICES.iter().map(|(name, _)| *name)).map(|name| format!("'{name}'"));
+    Err(format!("must be {}, not {value}{}", names.join(" or "), did_you_mean(near)))
+}
+
+/// Returns the end of a message about an unknown name, with the probable one as it is written there.
+pub(crate) fn did_you_mean(near: Option<String>) -> String {
+    near.map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
 /// Parses a whole number within bounds.

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use mesh_schema::nearest;
+use toml::Value as Toml;
 
 use crate::config::Config;
-use crate::config::print::{EffectiveSettings, SettingValue};
+use crate::config::parse::did_you_mean;
+use crate::config::print::{EffectiveSettings, PrintedValue, SettingValue};
 use crate::config::removed;
 use crate::config::sources::{
     ConfigFault, Flags, Origin, PREFIX, SettingsFile, Sources, Value, WrittenValue, variable,
@@ -106,6 +108,17 @@ impl<'a> Reader<'a> {
         value
     }
 
+    /// Returns whether a setting has a value other than `false` and nothing.
+    pub(super) fn has_value(&self, path: &str) -> bool {
+        self.effective.0.get(path).is_some_and(|setting| match &setting.value {
+            PrintedValue::Toml(Toml::Boolean(value)) => *value,
+            PrintedValue::Toml(Toml::String(text)) => !text.is_empty(),
+            PrintedValue::Toml(Toml::Array(items)) => !items.is_empty(),
+            PrintedValue::Toml(_) | PrintedValue::Secret => true,
+            PrintedValue::Unset => false,
+        })
+    }
+
     /// Reports two settings that conflict, unless one of them is already at fault.
     pub(super) fn conflict(&mut self, paths: [&'static str; 2], message: &str) {
         if paths.iter().any(|path| self.faulty.contains(path)) {
@@ -195,8 +208,4 @@ fn prefixes(path: &str) -> impl Iterator<Item = &str> {
 
 fn last_part(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
-}
-
-fn did_you_mean(hint: Option<String>) -> String {
-    hint.map_or_else(String::new, |hint| format!("; did you mean {hint}?"))
 }

@@ -66,28 +66,23 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Failure> {
             "the policy compares with userId, which every session has; pass --user ID",
         ));
     }
-    let mut explanation = Explanation::new(&plan, args.role.role());
     let database = source.database.as_ref();
-    explain_statements(&mut explanation, database)?;
-    if let Some(database) = database {
-        explanation.warnings = warnings(&plan, database)?;
-    }
+    let statements = statements(&plan, database)?;
+    let warnings = database.map_or(Ok(Vec::new()), |database| warnings(&plan, database))?;
+    let explanation = Explanation { plan: &plan, role: args.role.role(), statements, warnings };
     print(if args.json { explanation.to_json() } else { explanation.to_text() })
 }
 
-/// Adds the statements of the plan, with the query plans of the database.
-fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Database>) -> Result<(), Failure> {
-    let plan = explanation.plan;
+/// Returns the statements of the plan, with the query plans of the database.
+fn statements(plan: &Plan, database: Option<&Database>) -> Result<Vec<Statement>, Failure> {
     let steps = match database {
         Some(database) => wait(database.query_plan(plan))?,
         None => Vec::new(),
     };
     if database.is_some_and(|database| !database.reads_by_level()) {
-        for (sql, steps) in steps {
-            let title = plan.node().path.clone();
-            explanation.statements.push(Statement { title, sql, steps, advice: None });
-        }
-        return Ok(());
+        let title = || plan.node().path.clone();
+        let whole = |(sql, steps)| Statement { title: title(), sql, steps, advice: None };
+        return Ok(steps.into_iter().map(whole).collect());
     }
     let rows = |table: &TableName| match database {
         Some(database) => Ok(match wait(database.row_count(table, SMALL_TABLE_ROWS + 1))? {
@@ -97,13 +92,10 @@ fn explain_statements(explanation: &mut Explanation<'_>, database: Option<&Datab
         }),
         None => Ok(Rows::Many),
     };
-    add_statements(
-        &mut explanation.statements,
-        &Statements::from_plan(plan),
-        (plan.node(), None),
-        &mut steps.into_iter(),
-        &rows,
-    )
+    let mut statements = Vec::new();
+    let tree = Statements::from_plan(plan);
+    add_statements(&mut statements, &tree, (plan.node(), None), &mut steps.into_iter(), &rows)?;
+    Ok(statements)
 }
 
 /// Returns warnings that concern the whole plan.

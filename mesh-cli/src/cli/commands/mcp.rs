@@ -50,7 +50,8 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().on_thread_park(mesh_sqlite::before_park).build()?;
     let served = runtime.block_on(async {
-        let factory = AppFactory::open(&config, source.database).await?.with_local_principal(principal);
+        let mut factory = AppFactory::open(&config, source.database).await?;
+        factory.local = principal;
         let app = factory.app(source.schema)?;
         let served = app.serve_mcp(tokio::io::stdin(), tokio::io::stdout()).await;
         if let Some(audit) = &factory.audit {

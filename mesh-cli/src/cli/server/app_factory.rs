@@ -40,7 +40,7 @@ const CURSOR_LABEL: &str = "mesh cursor";
 pub(crate) struct AppFactory {
     pub(crate) config: Config,
     /// The principal of all requests, if there is only one client.
-    local: Option<Principal>,
+    pub(crate) local: Option<Principal>,
     pub(crate) database: Option<Database>,
     /// Health checks and metrics.
     pub(crate) admin: Admin,
@@ -115,11 +115,6 @@ impl AppFactory {
         })
     }
 
-    /// Sets the principal of all requests.
-    pub(crate) fn with_local_principal(self, local: Option<Principal>) -> Self {
-        Self { local, ..self }
-    }
-
     /// Builds the application for a schema.
     pub(crate) fn app(&self, schema: Schema) -> Result<App, Failure> {
         let config = &self.config;
@@ -174,9 +169,11 @@ impl AppFactory {
         if config.docs.enabled {
             app.docs = Some(entity_settings::docs(config, mesh.schema())?);
         }
+        let (registry, tools) = queries(config, &mesh, self.state.as_ref())?;
+        app.persisted = registry;
+        app.mcp = (config.mcp.enabled != McpTools::Off).then_some(tools);
         self.set_changes(&mut app);
         self.set_callers(&mut app);
-        self.set_queries(&mut app, &mesh)?;
         app.build().map_err(Failure::usage_error)
     }
 
@@ -191,14 +188,6 @@ impl AppFactory {
             events.heartbeat = config.events.heartbeat;
             app.events = Some(events);
         }
-    }
-
-    /// Sets the registered queries, and the tools for agents.
-    fn set_queries(&self, app: &mut AppBuilder, mesh: &Mesh) -> Result<(), Failure> {
-        let (registry, tools) = queries(&self.config, mesh, self.state.as_ref())?;
-        app.persisted = registry;
-        app.mcp = (self.config.mcp.enabled != McpTools::Off).then_some(tools);
-        Ok(())
     }
 
     /// Sets how callers identify themselves.

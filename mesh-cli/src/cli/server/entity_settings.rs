@@ -5,7 +5,8 @@ use mesh_integrity::Binding;
 use mesh_schema::{Schema, nearest};
 use mesh_server::Caching;
 
-use crate::cli::failure::{Failure, did_you_mean};
+use crate::cli::failure::Failure;
+use crate::config::parse::did_you_mean;
 use crate::config::{Config, DocsAuth};
 
 /// Returns the options of the playground, or a failure with all names that are not entities of the schema.
@@ -44,9 +45,7 @@ pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failu
     let mut caching = Caching::default();
     caching.control = settings.control.clone();
     caching.tags = settings.tags;
-    for (key, control) in &settings.entities {
-        caching.entities.insert(key.clone(), control.clone());
-    }
+    caching.entities.extend(settings.entities.clone());
     Ok(caching)
 }
 
@@ -63,5 +62,5 @@ fn check_entities<'k>(
 /// Describes a key that no entity of the schema has.
 pub(crate) fn unknown_entity(key: &str, schema: &Schema) -> String {
     let near = nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str()));
-    format!("there is no entity '{key}'{}", did_you_mean(near))
+    format!("there is no entity '{key}'{}", did_you_mean(near.map(|near| format!("'{near}'"))))
 }

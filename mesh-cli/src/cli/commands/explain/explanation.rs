@@ -14,7 +14,7 @@ use crate::cli::terminal::{Colors, Style};
 /// A plan with its statements and warnings.
 pub(super) struct Explanation<'p> {
     pub(super) plan: &'p Plan,
-    role: Option<&'p str>,
+    pub(super) role: Option<&'p str>,
     pub(super) statements: Vec<Statement>,
     /// Warnings that concern the whole plan.
     pub(super) warnings: Vec<String>,
@@ -32,10 +32,6 @@ pub(super) struct Statement {
 }
 
 impl<'p> Explanation<'p> {
-    pub(super) fn new(plan: &'p Plan, role: Option<&'p str>) -> Self {
-        Self { plan, role, statements: Vec::new(), warnings: Vec::new() }
-    }
-
     /// Returns the session values that the plan compares with, by name.
     fn session(&self) -> Vec<(String, &'p SessionInput)> {
         let mut all: Vec<(String, &SessionInput)> = Vec::new();

@@ -14,23 +14,13 @@ pub(super) struct Expected {
     pub(super) rows: Option<u64>,
     /// The ids of the records, in any order.
     pub(super) ids: Option<BTreeSet<String>>,
-    /// The exact rights on an entity.
-    pub(super) fields: Option<BTreeSet<String>>,
-    pub(super) relations: Option<BTreeSet<String>>,
-    pub(super) creates: Option<BTreeSet<String>>,
-    pub(super) updates: Option<BTreeSet<String>>,
+    /// The exact names of each of the [`RIGHTS`] on an entity.
+    pub(super) rights: [Option<BTreeSet<String>>; 4],
     pub(super) deletes: Option<bool>,
 }
 
-/// The rights of a role on an entity: the names that it sees and writes, and whether it deletes records.
-#[derive(Debug)]
-pub(super) struct Rights {
-    pub(super) fields: BTreeSet<String>,
-    pub(super) relations: BTreeSet<String>,
-    pub(super) creates: BTreeSet<String>,
-    pub(super) updates: BTreeSet<String>,
-    pub(super) deletes: bool,
-}
+/// The rights that a role has on members of an entity: those that it sees, and those that it writes.
+const RIGHTS: [&str; 4] = ["fields", "relations", "creates", "updates"];
 
 /// The refusal that a case expects. Everything that is present has to match.
 #[derive(Debug, Default, Deserialize)]
@@ -51,8 +41,8 @@ pub(super) enum Observed {
     Read { rows: u64, ids: Option<BTreeSet<String>> },
     /// A write was carried out.
     Written,
-    /// The role sees the entity, and has these rights on it.
-    Rights(Rights),
+    /// The role sees the entity, has the [`RIGHTS`] on the members with these names, and may delete records or not.
+    Rights { names: [BTreeSet<String>; 4], deletes: bool },
     /// The role does not see the entity.
     Hidden,
     /// The request was refused or failed.
@@ -96,20 +86,15 @@ impl Expected {
                     check(ids.as_ref() == Some(expected), format!("the ids {}", list(expected)), got);
                 }
             }
-            Observed::Rights(rights) => {
-                for (key, expected, names) in [
-                    ("fields", &self.fields, &rights.fields),
-                    ("relations", &self.relations, &rights.relations),
-                    ("creates", &self.creates, &rights.creates),
-                    ("updates", &self.updates, &rights.updates),
-                ] {
+            Observed::Rights { names, deletes } => {
+                for ((right, expected), names) in RIGHTS.iter().zip(&self.rights).zip(names) {
                     let expected = expected.as_ref().unwrap_or(names);
-                    let shown = |names| format!("{key} {}", list(names));
+                    let shown = |names| format!("{right} {}", list(names));
                     check(expected == names, shown(expected), shown(names));
                 }
-                let expected = self.deletes.unwrap_or(rights.deletes);
+                let expected = self.deletes.unwrap_or(*deletes);
                 let shown = |deletes| format!("deletes = {deletes}");
-                check(expected == rights.deletes, shown(expected), shown(rights.deletes));
+                check(expected == *deletes, shown(expected), shown(*deletes));
             }
         }
         mismatches
@@ -164,7 +149,7 @@ impl fmt::Display for Observed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read { rows, .. } => write!(f, "allowed, {}", counted(*rows)),
-            Self::Written | Self::Rights(_) => f.write_str("allowed"),
+            Self::Written | Self::Rights { .. } => f.write_str("allowed"),
             Self::Hidden => f.write_str("denied: the role does not see the entity"),
             Self::Refused(error) => {
                 let (status, kind) = (error.status.as_u16(), error.kind.as_str());

@@ -11,7 +11,7 @@ use mesh_schema::{Entity, Field, Member, Schema};
 use mesh_wire::WireError;
 use serde_json::Value as Json;
 
-use super::expected::{Mismatch, Observed, Rights};
+use super::expected::{Mismatch, Observed};
 use super::suite::{Case, Sources, Subject, Suite, Write};
 use crate::cli::failure::{Failure, WithContext as _, chain};
 use crate::cli::server::data_source::DataSource;
@@ -81,9 +81,7 @@ impl Runner {
             Subject::Write(write) => self.write(principal, write).await,
             Subject::Entity(key) => {
                 let schema = self.mesh.schema_for(principal);
-                Ok(schema
-                    .find(key)
-                    .map_or(Observed::Hidden, |id| Observed::Rights(rights(schema.entity(id)))))
+                Ok(schema.find(key).map_or(Observed::Hidden, |id| rights(schema.entity(id))))
             }
         }
     }
@@ -163,16 +161,14 @@ fn record_id(entity: &Entity, record: &Json) -> Option<String> {
 }
 
 /// Returns the rights on an entity as a role sees it.
-fn rights(entity: &Entity) -> Rights {
+fn rights(entity: &Entity) -> Observed {
     let names = |has: &dyn Fn(Member) -> bool| -> BTreeSet<String> {
         let names = entity.names().filter(|name| entity.member(name).is_some_and(has));
         names.map(str::to_owned).collect()
     };
-    Rights {
-        fields: names(&|member| matches!(member, Member::Field(_) | Member::Computed(_))),
-        relations: names(&|member| matches!(member, Member::Relation(_))),
-        creates: names(&|member| matches!(member, Member::Field(id) if entity.field(id).writable.create)),
-        updates: names(&|member| matches!(member, Member::Field(id) if entity.field(id).writable.update)),
-        deletes: entity.deletable,
-    }
+    let fields = names(&|member| matches!(member, Member::Field(_) | Member::Computed(_)));
+    let relations = names(&|member| matches!(member, Member::Relation(_)));
+    let creates = names(&|member| matches!(member, Member::Field(id) if entity.field(id).writable.create));
+    let updates = names(&|member| matches!(member, Member::Field(id) if entity.field(id).writable.update));
+    Observed::Rights { names: [fields, relations, creates, updates], deletes: entity.deletable }
 }

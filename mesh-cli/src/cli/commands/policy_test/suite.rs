@@ -17,8 +17,9 @@ use toml::Spanned;
 use super::expected::{Denial, Expected};
 use super::file::{CaseTable, Denied, Id, SessionTable, SuiteFile, to_json};
 use crate::cli::args::role::check_role;
-use crate::cli::failure::{Failure, did_you_mean};
+use crate::cli::failure::Failure;
 use crate::cli::server::entity_settings::unknown_entity;
+use crate::config::parse::did_you_mean;
 
 /// The expectations of a file.
 pub(super) struct Suite {
@@ -256,7 +257,7 @@ impl Checker<'_> {
         let entity = schema.entity(id);
         for names in [&table.fields, &table.relations, &table.creates, &table.updates].into_iter().flatten() {
             for name in names.get_ref().iter().filter(|name| entity.member(name).is_none()) {
-                let hint = did_you_mean(nearest(name, entity.names()));
+                let hint = did_you_mean(nearest(name, entity.names()).map(|near| format!("'{near}'")));
                 self.fault(names.span(), format_args!("there is no '{name}' on entity '{key}'{hint}"));
             }
         }
@@ -290,10 +291,8 @@ impl Checker<'_> {
             }),
             rows: table.rows.map(Spanned::into_inner),
             ids: table.ids.map(|ids| ids.get_ref().iter().map(Id::to_text).collect()),
-            fields: table.fields.map(Spanned::into_inner),
-            relations: table.relations.map(Spanned::into_inner),
-            creates: table.creates.map(Spanned::into_inner),
-            updates: table.updates.map(Spanned::into_inner),
+            rights: [table.fields, table.relations, table.creates, table.updates]
+                .map(|names| names.map(Spanned::into_inner)),
             deletes: table.deletes.map(Spanned::into_inner),
         }
     }
