@@ -148,5 +148,8 @@ pub(crate) async fn an_export_whose_reader_is_gone_or_late_ends<D: Backend + Clo
     let context = Context::new("test").with_deadline(Instant::now() + Duration::from_millis(300));
     let (mut pieces, task) = export(served, query, context);
     pieces.recv().await.unwrap();
-    assert!(matches!(task.await.unwrap(), Err(ResolveError::TimedOut)), "nobody took the second piece");
+    assert!(
+        matches!(task.await.unwrap(), Err(ResolveError::TimedOut)),
+        "the second piece was not read in time"
+    );
 }
