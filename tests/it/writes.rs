@@ -55,7 +55,6 @@ impl Shop {
     }
 
     fn write(&self, method: &str, path: &str, body: &str) -> Response {
-        let request = Request::new(method, &self.server.path(path));
-        self.server.send(&request.header("Content-Type", "application/json").body(body))
+        self.server.send(&Request::json(method, &self.server.path(path), body))
     }
 }

@@ -13,6 +13,40 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+/// Creates the tables of a blog; `$assigned` makes the database assign the ids of posts, from 4 on.
+macro_rules! blog {
+    ($assigned:literal) => {
+        concat!(
+            "
+CREATE TABLE users (
+    id integer PRIMARY KEY, name varchar(100) NOT NULL, email varchar(100) UNIQUE, manager_id integer,
+    FOREIGN KEY (manager_id) REFERENCES users (id)
+);
+CREATE TABLE posts (
+    id bigint ",
+            $assigned,
+            " PRIMARY KEY, title varchar(100) NOT NULL, likes integer, author_id integer NOT NULL,
+    FOREIGN KEY (author_id) REFERENCES users (id)
+);
+CREATE TABLE comments (
+    id integer PRIMARY KEY, body text NOT NULL, post_id bigint NOT NULL, FOREIGN KEY (post_id) REFERENCES posts (id)
+);
+CREATE TABLE tags (id integer PRIMARY KEY, label varchar(20) NOT NULL);
+CREATE TABLE post_tags (
+    post_id bigint NOT NULL, tag_id integer NOT NULL, PRIMARY KEY (post_id, tag_id),
+    FOREIGN KEY (post_id) REFERENCES posts (id), FOREIGN KEY (tag_id) REFERENCES tags (id)
+);
+INSERT INTO users VALUES (1, 'Ada', 'ada@example.org', NULL), (2, 'Bo', NULL, 1), (3, 'Cy', NULL, 1);
+INSERT INTO posts VALUES (1, 'Dawn', 5, 1), (2, 'Bread', 7, 2), (3, 'Map', NULL, 2);
+INSERT INTO comments VALUES (1, 'first', 1), (2, 'second', 1), (3, 'yes', 2);
+INSERT INTO tags VALUES (1, 'code'), (2, 'food');
+INSERT INTO post_tags VALUES (1, 1), (1, 2), (2, 2);
+"
+        )
+    };
+}
+pub(crate) use blog;
+
 /// A served database.
 pub(crate) struct Served<D> {
     pub(crate) database: D,
@@ -78,6 +112,21 @@ pub(crate) async fn until(what: &str, holds: impl AsyncFn() -> bool) {
     }
 }
 
+/// 1,700 parents, every third without a place, each with none to four children.
+pub(crate) const FAMILIES: &str = "
+CREATE TABLE parents (id integer PRIMARY KEY, place integer, text text NOT NULL);
+CREATE TABLE children (id integer PRIMARY KEY, parent_id integer NOT NULL, FOREIGN KEY (parent_id) REFERENCES parents (id));
+CREATE INDEX children_parent ON children (parent_id);
+INSERT INTO parents WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
+    SELECT i, CASE WHEN i % 3 > 0 THEN i % 7 END, repeat('x', 1000)
+    FROM (SELECT hundreds.i * 100 + n.i + 1 AS i FROM n AS hundreds, n WHERE hundreds.i < 17) numbers;
+INSERT INTO children WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4)
+    SELECT parents.id * 10 + n.i, parents.id FROM parents, n WHERE n.i <= parents.id % 5;
+";
+
+const CHANGE: &str =
+    "UPDATE parents SET text = 'changed', place = 1; INSERT INTO children SELECT -id, id FROM parents";
+
 struct Channel(mpsc::Sender<Vec<u8>>);
 
 impl ExportSink for Channel {
@@ -106,30 +155,27 @@ async fn items((mut pieces, task): Exporting, mut text: Vec<u8>) -> Vec<Value> {
     items
 }
 
-/// Checks that exports of `parents` and `children` have the items of all pages, whatever is written meanwhile. `execute` runs
-/// statements; `families` creates the tables, `change` changes both.
+/// Checks that exports of [`FAMILIES`] have the items of all pages, whatever is written meanwhile. `execute` runs statements.
 pub(crate) async fn exports_have_the_items_of_all_pages_in_one_snapshot<D: Backend + Clone>(
     served: &Served<D>,
     execute: impl Fn(&str),
-    families: &str,
-    change: &str,
 ) {
     for query in [
         r#"{"parent":{"$select":{"id":true,"text":true}}}"#,
         r#"{"parent":{"$select":{"id":true,"text":true,"children":{"$select":{"id":true}}},
-            "$orderBy":[{"field":"rank","direction":"asc"}]}}"#,
+            "$orderBy":[{"field":"place","direction":"asc"}]}}"#,
         r#"{"parent":{"$select":{"id":true,"text":true,"children":{"$select":{"id":true}}},
-            "$orderBy":[{"field":"rank","direction":"desc"}],"$where":{"field":"id","op":"gt","value":200}}}"#,
+            "$orderBy":[{"field":"place","direction":"desc"}],"$where":{"field":"id","op":"gt","value":200}}}"#,
         r#"{"child":{"$select":{"id":true,"parent":{"$select":{"text":true}}}}}"#,
         r#"{"parent":{"$select":{"id":true,"children":{"$select":{"id":true}}},"$where":{"field":"id","op":"lt","value":0}}}"#,
     ] {
         let expected = served.items_of_pages(query).await;
         let mut exporting = export(served, query, Context::new("test"));
         let first = exporting.0.recv().await.unwrap_or_default();
-        execute(change);
+        execute(CHANGE);
         assert_eq!(items(exporting, first).await, expected, "{query}");
         execute("DROP TABLE children; DROP TABLE parents");
-        execute(families);
+        execute(FAMILIES);
     }
 }
 

@@ -5,31 +5,19 @@ use mesh_tests::Cluster;
 
 use super::{Served, Settings, served, until};
 
-/// 1,700 parents, every third without a rank, each with none to four children.
-const FAMILIES: &str = "
-CREATE TABLE parents (id integer PRIMARY KEY, rank integer, text text NOT NULL);
-CREATE TABLE children (id integer PRIMARY KEY, parent_id integer NOT NULL REFERENCES parents);
-CREATE INDEX ON children (parent_id);
-INSERT INTO parents SELECT i, CASE WHEN i % 3 > 0 THEN i % 7 END, repeat('x', 1000) FROM generate_series(1, 1700) i;
-INSERT INTO children SELECT i * 10 + n, i FROM generate_series(1, 1700) i, generate_series(1, i % 5) n;
-";
-
-const CHANGE: &str =
-    "UPDATE parents SET text = 'changed', rank = 1; INSERT INTO children SELECT -id, id FROM parents";
-
 #[tokio::test]
 async fn exports_have_the_items_of_all_pages_in_one_snapshot() {
     let Some(cluster) = Cluster::start() else { return };
-    cluster.execute(FAMILIES);
+    cluster.execute(served::FAMILIES);
     let served = Served::open(&cluster, &Settings::default()).await;
     let execute = |sql: &str| cluster.execute(sql);
-    served::exports_have_the_items_of_all_pages_in_one_snapshot(&served, execute, FAMILIES, CHANGE).await;
+    served::exports_have_the_items_of_all_pages_in_one_snapshot(&served, execute).await;
 }
 
 #[tokio::test]
 async fn an_export_whose_reader_is_gone_or_late_leaves_nothing_behind() {
     let Some(cluster) = Cluster::start() else { return };
-    cluster.execute(FAMILIES);
+    cluster.execute(served::FAMILIES);
     let served = Served::open(&cluster, &Settings::default()).await;
     served::an_export_whose_reader_is_gone_or_late_ends(&served).await;
     let open =

@@ -30,9 +30,7 @@ fn script(tools: &Path, database: &Database) -> String {
 
 /// Sends a write as another client.
 fn write(server: &Server, method: &str, path: &str, body: &Value) {
-    let request =
-        Request::new(method, path).header("Content-Type", "application/json").body(body.to_string());
-    let reply = server.send(&request);
+    let reply = server.send(&Request::json(method, path, body.to_string()));
     assert!(reply.status < 300, "{}", reply.text());
 }
 

@@ -19,8 +19,7 @@ fn serve(cluster: &Galera, order: &[usize], folder: &TempDir) -> Server {
 }
 
 fn write(server: &Server, method: &str, path: &str, body: &Value) -> Response {
-    let request = Request::new(method, &format!("/mesh{path}")).header("content-type", "application/json");
-    server.send(&request.body(body.to_string()))
+    server.send(&Request::json(method, &server.path(path), body.to_string()))
 }
 
 fn title(server: &Server, id: u32) -> Response {

@@ -12,8 +12,7 @@ fn serve(mariadb: &MariaDb, fields: &[String]) -> (Server, TempDir) {
 }
 
 fn write(server: &Server, method: &str, path: &str, body: &Value) -> Response {
-    let request = Request::new(method, &format!("/mesh{path}")).header("content-type", "application/json");
-    server.send(&request.body(body.to_string()))
+    server.send(&Request::json(method, &server.path(path), body.to_string()))
 }
 
 /// Returns the rows of the table of types in the guide: the type, a value that it accepts, and that value as it is read.

@@ -35,8 +35,7 @@ fn variables_of_the_server_do_not_change_what_reads_and_writes_mean() {
         (r#"{"n": 99999999999}"#, 400),
         (r#"{"n": 7, "body": "a\\b\"c"}"#, 200),
     ] {
-        let request = Request::new("PUT", "/mesh/child/3").header("content-type", "application/json");
-        let reply = server.send(&request.body(body));
+        let reply = server.send(&Request::json("PUT", "/mesh/child/3", body));
         assert_eq!(reply.status, status, "{body}: {}", reply.text());
     }
     let query = r#"{"child":{"$select":{"id":true,"n":true,"at":true},"$orderBy":[{"field":"body","direction":"asc"}]}}"#;

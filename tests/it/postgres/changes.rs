@@ -148,8 +148,7 @@ fn check(cluster: &Cluster, name: &str, has_triggers: bool) {
     for view in &mut views {
         assert_eq!(values(view), "1", "{name}: a table behind a view was changed");
     }
-    let put = Request::new("PUT", "/mesh/stock/1").header("Content-Type", "application/json");
-    assert_eq!(server.send(&put.body(r#"{"n":2}"#)).status, 200);
+    assert_eq!(server.send(&Request::json("PUT", "/mesh/stock/1", r#"{"n":2}"#)).status, 200);
     for view in &mut views {
         assert_eq!(values(view), "2", "{name}: a write route has changed a table behind a view");
     }

@@ -37,14 +37,12 @@ fn read_counter(address: SocketAddr) -> Option<(u16, String)> {
 
 fn write_counter(address: SocketAddr, number: usize) -> Option<(u16, String)> {
     let body = format!(r#"{{"name": "{number}"}}"#);
-    let request = Request::new("PUT", "/mesh/user/3").header("Content-Type", "application/json");
-    try_send(address, &request.body(body))
+    try_send(address, &Request::json("PUT", "/mesh/user/3", body))
 }
 
 pub(super) fn write_name(address: SocketAddr, name: &str) -> Option<(u16, String)> {
     let body = format!(r#"{{"name": "{name}"}}"#);
-    let request = Request::new("PUT", "/mesh/user/2").header("Content-Type", "application/json");
-    try_send(address, &request.body(body))
+    try_send(address, &Request::json("PUT", "/mesh/user/2", body))
 }
 
 pub(super) fn read_name(address: SocketAddr) -> Option<(u16, String)> {

@@ -136,8 +136,7 @@ fn a_write_that_may_have_been_made_is_not_repeated_and_says_so() {
     assert!(status == 500 && body.contains("OUTCOME_UNKNOWN"), "{status} {body}");
 
     // Without a primary a write is refused and has no effect.
-    let request = Request::new("PUT", "/mesh/user/2").header("Content-Type", "application/json");
-    let reply = server.send(&request.body(r#"{"name": "Bert"}"#));
+    let reply = server.send(&Request::json("PUT", "/mesh/user/2", r#"{"name": "Bert"}"#));
     assert_eq!((reply.status, reply.header("retry-after").is_some()), (503, true), "{}", reply.text());
     let (status, body) = read_name(server.address).expect("a reply");
     assert!(status == 200 && !body.contains("Bert"), "{status} {body}");

@@ -60,9 +60,7 @@ fn config(cluster: &Cluster, folder: &TempDir, database: &str, account: &str) ->
 }
 
 fn write(method: &str, path: &str, body: &Value) -> Request {
-    Request::new(method, &format!("/mesh{path}"))
-        .header("Content-Type", "application/json")
-        .body(body.to_string())
+    Request::json(method, &format!("/mesh{path}"), body.to_string())
 }
 
 /// Requests that would show a hidden row. Their answers must be those of a database without it.

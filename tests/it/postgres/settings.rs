@@ -88,10 +88,7 @@ fn text_that_the_encoding_lacks_matches_nothing() {
     }
     let town = r#"{"town": {"$select": {"name": true}}}"#;
     assert_eq!(server.get("/town/5%20%E2%82%AC", town).text(), "null");
-    let write = |method: &str, path: &str, body: &str| {
-        let request = Request::new(method, path).header("content-type", "application/json");
-        server.send(&request.body(body)).status
-    };
+    let write = |method: &str, path: &str, body: &str| server.send(&Request::json(method, path, body)).status;
     assert_eq!(write("PUT", "/mesh/town/5%20%E2%82%AC", r#"{"about": null}"#), 404);
     assert_eq!(write("POST", "/mesh/town", r#"{"name": "5 €"}"#), 400);
 }

@@ -152,9 +152,7 @@ pub(crate) fn assert_writes_are_visible_on_other_servers(primary: &Cluster, url:
     let name = |server: &Server| server.get("/user/1", NAME).json()["name"].as_str().unwrap().to_owned();
     let write = |server: &Server, name: &str| {
         let body = json!({ "name": name }).to_string();
-        let request =
-            Request::new("PUT", "/mesh/user/1").header("Content-Type", "application/json").body(body);
-        assert_eq!(server.send(&request).status, 200);
+        assert_eq!(server.send(&Request::json("PUT", "/mesh/user/1", body)).status, 200);
     };
     assert_eq!((name(&a), name(&b)), ("Ada".to_owned(), "Ada".to_owned()));
 

@@ -1,6 +1,6 @@
 //! Fields whose columns store values of another type.
 
-use mesh_tests::{Cluster, Database, Server, TempDir};
+use mesh_tests::{Cluster, Database, Request, Server, TempDir};
 use serde_json::{Value, json};
 
 const SCHEMA: &str = r#"{"entities": {"flag": {"table": "flags", "fields": ["id", "word", "number", "real", "day", "milli"],
@@ -8,7 +8,9 @@ const SCHEMA: &str = r#"{"entities": {"flag": {"table": "flags", "fields": ["id"
     "writable": true}}}"#;
 
 /// Rows with `true` and `false` in each form, and with points in time on two days.
-const ROWS: &str = "INSERT INTO flags VALUES
+const TABLE: &str = "
+    CREATE TABLE flags (id integer PRIMARY KEY, word text, number integer, real double precision, day bigint, milli bigint);
+    INSERT INTO flags VALUES
     (1, 'true', 1, 1.0, 1714521600, 1714521600000),
     (2, 'false', 0, 0.0, 1714566600, 1714607999999),
     (3, '1', 1, 1.0, 1714608000, 1714608000000),
@@ -63,10 +65,7 @@ fn check(url: &str) {
 
     for flag in [true, false] {
         let written = json!({"word": flag, "number": flag, "real": flag, "day": "2024-02-29", "milli": null});
-        let request = mesh_tests::Request::new("PUT", "/mesh/flag/5")
-            .header("Content-Type", "application/json")
-            .body(written.to_string());
-        let reply = server.send(&request);
+        let reply = server.send(&Request::json("PUT", "/mesh/flag/5", written.to_string()));
         assert_eq!(reply.status, 200, "{}", reply.text());
         assert_eq!(shown(5), row(5, json!(flag), json!("2024-02-29"), Value::Null));
     }
@@ -74,15 +73,8 @@ fn check(url: &str) {
 
 #[test]
 fn booleans_and_days_are_read_and_compared_alike_in_columns_of_other_types() {
-    let database = Database::new(&format!(
-        "CREATE TABLE flags (id INTEGER PRIMARY KEY, word TEXT, number INTEGER, real REAL, day INTEGER, milli INTEGER); {ROWS}"
-    ));
-    check(&database.url());
+    check(&Database::new(TABLE).url());
     let Some(cluster) = Cluster::start() else { return };
-    cluster.execute(
-        "CREATE TABLE flags (id integer PRIMARY KEY, word text, number integer, real double precision, day bigint,
-            milli bigint);",
-    );
-    cluster.execute(ROWS);
+    cluster.execute(TABLE);
     check(&cluster.url());
 }

@@ -23,11 +23,7 @@ fn check(url: &str) {
     let schema = folder.write("schema.json", SCHEMA);
     let server = Server::start(&["--database", url, "--schema", &schema, "--mutations"]);
     for (method, path, body, status) in REFUSED {
-        let reply = server.send(
-            &Request::new(method, &format!("/mesh{path}"))
-                .header("content-type", "application/json")
-                .body(body),
-        );
+        let reply = server.send(&Request::json(method, &server.path(path), body));
         assert_eq!(reply.status, status, "{url}: {method} {path} {body}: {}", reply.text());
         assert!(!reply.text().contains("not for clients"), "{}", reply.text());
     }
@@ -78,9 +74,7 @@ fn written_ids_and_texts_are_compared_exactly() {
     let config = folder.write("mesh.toml", "[mutations]\nenabled = true\n");
     let server = Server::start(&["--config", &config, "--database", &cluster.url(), "--schema", &schema]);
     let put = |id: &str, body: &Value| {
-        let request =
-            Request::new("PUT", &format!("/mesh/word/{id}")).header("Content-Type", "application/json");
-        server.send(&request.body(body.to_string()))
+        server.send(&Request::json("PUT", &format!("/mesh/word/{id}"), body.to_string()))
     };
     let write = |id: &str, text: &str| put(id, &json!({"text": text})).status;
     assert_eq!(write("1", "Épée"), 200, "case of all Unicode letters is folded");

@@ -50,9 +50,7 @@ impl Keyed {
 
     /// Sends a write, and returns its reply.
     fn write(&self, method: &str, path: &str, body: &str) -> Response {
-        let request =
-            Request::new(method, &format!("/mesh{path}")).header("Content-Type", "application/json");
-        self.server.send(&request.body(body))
+        self.server.send(&Request::json(method, &self.server.path(path), body))
     }
 
     fn delete(&self, path: &str) -> Response {

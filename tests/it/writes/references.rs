@@ -30,8 +30,7 @@ fn check(url: &str, policies: &serde_json::Value, writes: &[(&str, u16)]) {
     let schema = folder.write("schema.json", &document.to_string());
     let server = Server::start(&["--database", url, "--schema", &schema, "--mutations"]);
     for (body, status) in writes {
-        let request = Request::new("PUT", "/mesh/account/1").header("content-type", "application/json");
-        let reply = server.send(&request.body(*body));
+        let reply = server.send(&Request::json("PUT", "/mesh/account/1", body));
         assert_eq!(reply.status, *status, "{url}: {body}: {}", reply.text());
     }
 }

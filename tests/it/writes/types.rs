@@ -18,9 +18,7 @@ impl TypesServer {
     }
 
     fn write(&self, method: &str, path: &str, body: &Value) -> Response {
-        let request =
-            Request::new(method, &format!("/mesh{path}")).header("content-type", "application/json");
-        self.server.send(&request.body(body.to_string()))
+        self.server.send(&Request::json(method, &self.server.path(path), body.to_string()))
     }
 
     /// Creates a record, and returns it.

@@ -41,7 +41,13 @@ impl Request {
     /// Creates a POST with a JSON body.
     #[must_use]
     pub fn post(target: &str, json: &str) -> Self {
-        Self::new("POST", target).header("Content-Type", "application/json").body(json)
+        Self::json("POST", target, json)
+    }
+
+    /// Creates a request with a JSON body.
+    #[must_use]
+    pub fn json(method: &str, target: &str, json: impl AsRef<[u8]>) -> Self {
+        Self::new(method, target).header("Content-Type", "application/json").body(json)
     }
 
     /// Adds a header, even if one with this name exists.

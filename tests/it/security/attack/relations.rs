@@ -121,6 +121,14 @@ fn an_order_that_scans_too_much_is_refused_until_an_index_serves_it() {
     assert_eq!(answered.status, 200, "{}", answered.text());
 }
 
+/// 3,000 posts, with up to three comments each.
+const COMMENTED: &str = "
+    CREATE TABLE posts (id integer PRIMARY KEY, title text);
+    CREATE TABLE comments (id integer PRIMARY KEY, post_id integer REFERENCES posts);
+    CREATE INDEX comments_post ON comments (post_id);
+    WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO posts SELECT i, 't' || i FROM n;
+    INSERT INTO comments SELECT id, id % 1000 + 1 FROM posts;";
+
 /// Orders of 3,000 posts by the number of their comments, within bounds of 2,000 and of 100,000 rows.
 fn check_bound(database: &str) {
     let folder = mesh_tests::TempDir::new();
@@ -158,24 +166,11 @@ fn check_bound(database: &str) {
 
 #[test]
 fn orders_by_values_of_related_records_are_bounded_by_the_rows_that_are_scanned() {
-    let database = Database::new(
-        "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT);
-         CREATE TABLE comments (id INTEGER PRIMARY KEY, post_id INTEGER REFERENCES posts);
-         CREATE INDEX comments_post ON comments (post_id);
-         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO posts SELECT i, 't' || i FROM n;
-         INSERT INTO comments SELECT id, id % 1000 + 1 FROM posts;",
-    );
+    let database = Database::new(COMMENTED);
     check_bound(&database.url());
     database.connect().execute_batch("ANALYZE").unwrap();
     check_bound(&database.url());
     let Some(cluster) = Cluster::start() else { return };
-    cluster.execute(
-        "CREATE TABLE posts (id integer PRIMARY KEY, title text);
-         CREATE TABLE comments (id integer PRIMARY KEY, post_id integer REFERENCES posts);
-         CREATE INDEX comments_post ON comments (post_id);
-         INSERT INTO posts SELECT i, 't' || i FROM generate_series(1, 3000) i;
-         INSERT INTO comments SELECT id, id % 1000 + 1 FROM posts;
-         ANALYZE;",
-    );
+    cluster.execute(&format!("{COMMENTED} ANALYZE;"));
     check_bound(&cluster.url());
 }
