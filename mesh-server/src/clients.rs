@@ -40,7 +40,7 @@ const RESERVE_ACCESS_DIVISOR: usize = 16;
 #[derive(Clone, Debug)]
 pub struct ClientLimits {
     /// The maximum number of open connections of one client address; in IPv6, of each /64 network. Connections of trusted
-    /// proxies are not counted; instead, each request under way counts as a connection of the address that the proxy reports.
+    /// proxies do not count; each request in progress that a proxy forwards counts as a connection of the client.
     pub connections_per_address: usize,
     /// The maximum number of uploads of one client address whose bytes are being received.
     pub uploads_per_address: usize,

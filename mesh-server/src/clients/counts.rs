@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 pub(crate) struct Counts<K>(Mutex<HashMap<K, usize>>);
 
 impl<K: Copy + Eq + Hash> Counts<K> {
-    /// Adds one to the count of a key until the returned value is dropped. Returns `None` if that would exceed `max`.
+    /// Adds one to the count of a key until the returned value is dropped. Returns `None` if that would exceed `max`, which is
+    /// at least 1.
     pub(super) fn acquire(self: &Arc<Self>, key: K, max: usize) -> Option<CountGuard<K>> {
         let mut counts = self.0.lock();
         let count = counts.get(&key).copied().unwrap_or_default();
@@ -78,5 +79,12 @@ mod tests {
         drop((first, bo));
         assert_eq!((counts.max_count(), counts.len()), (1, 1), "a key without resources is forgotten");
         assert!(counts.acquire("ada", 2).is_some());
+    }
+
+    #[test]
+    fn a_limit_of_0_counts_as_1() {
+        let counts = Arc::new(Counts::default());
+        let _first = counts.acquire("ada", 0).unwrap();
+        assert!(counts.acquire("ada", 0).is_none());
     }
 }

@@ -7,7 +7,7 @@ const SCHEMA: &str = r#"{"entities": {"flag": {"table": "flags", "fields": ["id"
     "types": {"word": "boolean", "number": "boolean", "real": "boolean", "day": "date", "milli": "date"},
     "writable": true}}}"#;
 
-/// Rows with `true` and `false` in each form, and with points in time on two days.
+/// A table with `true` and `false` in each form, and with points in time on two days.
 const TABLE: &str = "
     CREATE TABLE flags (id integer PRIMARY KEY, word text, number integer, real double precision, day bigint, milli bigint);
     INSERT INTO flags VALUES
