@@ -195,10 +195,10 @@ impl Site {
             .build()
             .unwrap();
         let mut app = App::builder(mesh);
-        app.mutations = true;
-        app.persisted = Some(Persisted::new(Registration::Open));
-        app.events = Some(Events::default());
-        app.docs = Some(mesh_docs::Options::default());
+        app.options.mutations = true;
+        app.options.persisted = Some(Persisted::new(Registration::Open).into());
+        app.options.events = Some(Events::default());
+        app.options.docs = Some(mesh_docs::Options::default());
         let app = app.build().expect("an application");
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         Self { app, runtime, folder, writes: 0 }

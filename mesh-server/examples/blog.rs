@@ -151,8 +151,8 @@ fn blog(file: &std::path::Path) -> Result<App, Box<dyn Error>> {
     // A deployment reads its secret from a file; `openssl rand -hex 32` creates one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let mut app = App::builder(mesh);
-    app.authenticator.integrity = Some(Integrity::new(Gate::new(Keys::new(&secret)), Accounts));
-    app.events = Some(Events::default());
+    app.options.authenticator.integrity = Some(Integrity::new(Gate::new(Keys::new(&secret)), Accounts));
+    app.options.events = Some(Events::default());
     Ok(app.build()?)
 }
 

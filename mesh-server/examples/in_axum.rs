@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // The base path is what clients see. A nested service is passed the rest of the path, so it must restore the prefix.
     let base = BasePath::parse("/api/mesh")?;
     let mut app = planets()?;
-    app.base_path = base.clone();
+    app.options.base_path = base.clone();
     let mesh = app.build()?.into_service().with_stripped_prefix(base);
     let router = Router::new()
         .route("/health", get(async || "ok\n"))

@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let integrity = Integrity::new(Gate::new(Keys::new(&secret)), Rooms).login_per_minute(5);
     let mesh = Mesh::builder(schema).resolver("booking", bookings).build()?;
     let mut app = App::builder(mesh);
-    app.authenticator.integrity = Some(integrity);
+    app.options.authenticator.integrity = Some(integrity);
     let app = app.build()?;
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());

@@ -61,7 +61,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // A deployment reads its secret from a file; `openssl rand -hex 32` creates one.
     let secret = Secret::new("only an example: anybody can read this one")?;
     let mut app = App::builder(mesh);
-    app.authenticator.integrity = Some(Integrity::new(Gate::new(Keys::new(&secret)), Staff));
+    app.options.authenticator.integrity = Some(Integrity::new(Gate::new(Keys::new(&secret)), Staff));
     let app = app.build()?;
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());

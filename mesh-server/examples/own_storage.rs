@@ -123,7 +123,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build_with(&sqlite.contents(&[])?.catalog)?;
     let mesh = Mesh::builder(schema).default_mutator(sqlite.writer()?).default_resolver(sqlite).build()?;
     let mut app = App::builder(mesh);
-    app.uploads = Some(Uploads::new(Memory::default()));
+    app.options.uploads = Some(Uploads::new(Memory::default()));
     let app = app.build()?;
 
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:4000".to_owned());

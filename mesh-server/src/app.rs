@@ -32,6 +32,6 @@ impl App {
 
     /// Waits until the writes and logouts whose clients have left are completed and recorded, for the shutdown of a server.
     pub async fn effects_ended(&self) {
-        self.shared.clients.effects.ended().await;
+        self.shared.options.client_limits.effects.ended().await;
     }
 }

@@ -27,7 +27,7 @@ const RESERVE_DIVISOR: usize = 4;
 /// The share of the connections up to which an address may use the reserve, as a divisor.
 const RESERVE_ACCESS_DIVISOR: usize = 16;
 
-/// Limits on the resources that clients may hold at a time, for [`crate::AppBuilder::client_limits`]. Clones share the
+/// Limits on the resources that clients may hold at a time, for [`crate::AppOptions::client_limits`]. Clones share the
 /// counts, so pass clones of one value to applications that replace each other. A limit of 0 counts as 1.
 ///
 /// ```

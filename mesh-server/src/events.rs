@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(crate) use self::hub::{Hub, Subscriber};
 pub(crate) use self::sessions::SessionCheck;
 
-/// Settings of event streams, for [`AppBuilder::events`](crate::AppBuilder::events).
+/// Settings of event streams, for [`AppOptions::events`](crate::AppOptions::events).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Events {

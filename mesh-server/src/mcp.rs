@@ -40,7 +40,7 @@ pub(crate) const HEADERS: [&str; 3] = ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-V
 /// let mut tools = Mcp::default().query("titles", "The titles of all posts", query);
 /// tools.rows = 50;
 /// let mut app = App::builder(mesh);
-/// app.mcp = Some(tools);
+/// app.options.mcp = Some(tools);
 /// app.build()
 /// # }
 /// ```

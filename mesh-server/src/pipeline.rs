@@ -103,9 +103,9 @@ async fn answer(
     if let Some(reply) = routes::admin::page(cx).await {
         return Ok(reply);
     }
-    cx.shared.rates.check_address(cx.address)?;
+    cx.shared.options.rates.check_address(cx.address)?;
     if let Some(client) = cx.forwarded_for() {
-        *under_way = Some(cx.shared.clients.start_forwarded(client)?);
+        *under_way = Some(cx.shared.options.client_limits.start_forwarded(client)?);
     }
     let route = match handler {
         Some(handler) => route::custom(cx, handler),

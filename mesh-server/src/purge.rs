@@ -167,7 +167,7 @@ impl Task {
     /// Returns the tags of the replies that the changes have made stale.
     fn tags_of(&self, pending: &Pending) -> Vec<String> {
         let App { shared } = self.current.get();
-        pending.tags(&CacheTags::new(&shared.base), shared.mesh.schema())
+        pending.tags(&CacheTags::new(&shared.options.base_path), shared.mesh.schema())
     }
 
     async fn send(&self, client: &HttpsClient<Full<Bytes>>, tags: &[String]) -> Result<(), BoxError> {

@@ -13,7 +13,7 @@ use client_address::counted_address;
 use limiter::RateLimit;
 use rate::Rate;
 
-/// Rate limits for [`crate::AppBuilder::rates`]. By default only invalid credentials are limited. Clones share the counts,
+/// Rate limits for [`crate::AppOptions::rates`]. By default only invalid credentials are limited. Clones share the counts,
 /// so pass clones of one value to applications that replace each other.
 ///
 /// After a pause a client may send all requests of a rate in one burst; further requests are admitted at that rate.

@@ -15,7 +15,7 @@ use mesh_wire::WireError;
 
 use crate::pipeline::body::Pace;
 
-/// Settings of uploads, for [`crate::AppBuilder::uploads`]. With them, fields that the schema declares under `uploads`
+/// Settings of uploads, for [`crate::AppOptions::uploads`]. With them, fields that the schema declares under `uploads`
 /// accept files, and stored files are served.
 #[derive(Clone)]
 pub struct Uploads {

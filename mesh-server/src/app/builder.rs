@@ -1,6 +1,5 @@
 //! The options of an application.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use mesh_docs::{Docs, Offers, Options};
@@ -28,7 +27,6 @@ use crate::observability::audit::AuditLog;
 use crate::observability::metrics::Metrics;
 #[cfg(feature = "otlp")]
 use crate::observability::otlp::Spans;
-use crate::pipeline::body::{Body, BoxError};
 use crate::pipeline::query::Queries;
 use crate::rates::Rates;
 use crate::rates::client_address::Proxies;
@@ -49,7 +47,7 @@ use crate::uploads::Uploads;
 ///     .claims(["teamIds"]);
 /// let bearer = Bearer::new(verifier, KeySet::from_jwks(jwks)?);
 /// let mut app = App::builder(mesh);
-/// app.authenticator.bearer = Some(bearer.clone());
+/// app.options.authenticator.bearer = Some(bearer.clone());
 /// let app = app.build()?;
 /// // When the issuer has new keys: bearer.set_keys(keys);
 /// # Ok(app)
@@ -58,7 +56,16 @@ use crate::uploads::Uploads;
 #[derive(Debug)]
 #[must_use = "an application is made by `build`"]
 pub struct AppBuilder {
-    mesh: Arc<Mesh>,
+    /// The core, which plans and reads.
+    pub mesh: Arc<Mesh>,
+    /// The options.
+    pub options: AppOptions,
+}
+
+/// The options of an [`App`]. Clones share limits, caches and logs, so pass clones of one value to applications that replace
+/// each other.
+#[derive(Clone, Debug, Default)]
+pub struct AppOptions {
     /// The base path, `/mesh` by default.
     pub base_path: BasePath,
     /// The limits of the transport.
@@ -89,7 +96,7 @@ pub struct AppBuilder {
     #[cfg(feature = "otlp")]
     pub spans: Option<Spans>,
     /// The registered queries, which must have been checked against the same [`Mesh`]. `SPEC §8`
-    pub persisted: Option<Persisted>,
+    pub persisted: Option<Arc<Persisted>>,
     /// Whether there are write routes, for the fields that the schema declares writable. `SPEC §11`
     pub mutations: bool,
     /// Accepts files for the fields that the schema declares under `uploads`. `SPEC §9`
@@ -110,11 +117,12 @@ pub struct AppBuilder {
     /// Serves tools for agents at `mcp` under the base path, with the Model Context Protocol.
     #[cfg(feature = "mcp")]
     pub mcp: Option<Mcp>,
-    fallback: Option<Fallback>,
+    /// The service that answers requests to paths outside of the base path and of the docs surface.
+    pub fallback: Option<Fallback>,
 }
 
 impl App {
-    /// Returns the options of an application at the base path `/mesh` with the protocol's limits.
+    /// Begins an application at the base path `/mesh` with the protocol's limits.
     ///
     /// ```
     /// use mesh_plan::{Mesh, memory::Tables};
@@ -127,65 +135,24 @@ impl App {
     ///     .build()?;
     /// let mesh = Mesh::builder(schema).default_resolver(Tables::new()).build()?;
     /// let mut app = App::builder(mesh);
-    /// app.server_timing = true;
+    /// app.options.server_timing = true;
     /// let app = app.build()?;
     /// # Ok(())
     /// # }
     /// ```
     pub fn builder(mesh: impl Into<Arc<Mesh>>) -> AppBuilder {
-        AppBuilder {
-            mesh: mesh.into(),
-            base_path: BasePath::default(),
-            limits: TransportLimits::default(),
-            rates: Rates::default(),
-            client_limits: ClientLimits::default(),
-            trusted_proxies: Proxies::default(),
-            allowed_hosts: AllowedHosts::default(),
-            authenticator: RequestAuthenticator::default(),
-            local_principal: None,
-            metrics: None,
-            admin: None,
-            audit: None,
-            server_timing: false,
-            #[cfg(feature = "otlp")]
-            spans: None,
-            persisted: None,
-            mutations: false,
-            uploads: None,
-            changes: Changes::new(),
-            events: None,
-            exports: None,
-            cors: None,
-            caching: Caching::default(),
-            docs: None,
-            #[cfg(feature = "mcp")]
-            mcp: None,
-            fallback: None,
-        }
+        AppBuilder { mesh: mesh.into(), options: AppOptions::default() }
     }
 }
 
 impl AppBuilder {
-    /// Sets the service that answers requests to paths outside of the base path and of the docs surface, for example an
-    /// axum `Router`. Limits of Mesh for all requests apply to it, authentication does not.
-    pub fn set_fallback<S, B>(&mut self, service: S)
-    where
-        S: tower_service::Service<http::Request<Body>, Response = http::Response<B>, Error = Infallible>,
-        S: Clone + Send + Sync + 'static,
-        S::Future: Send,
-        B: hyper::body::Body<Data = bytes::Bytes> + Send + 'static,
-        B::Error: Into<BoxError>,
-    {
-        self.fallback = Some(Fallback::new(service));
-    }
-
     /// Builds the application.
     ///
     /// # Errors
     /// [`BuildError`] if options do not fit the schema or each other.
     pub fn build(mut self) -> Result<App, BuildError> {
         let schema = self.mesh.schema();
-        if let Some(key) = self.caching.entities.keys().find(|key| schema.find(key).is_none()) {
+        if let Some(key) = self.options.caching.entities.keys().find(|key| schema.find(key).is_none()) {
             return Err(BuildError::UnknownCachedEntity(key.clone()));
         }
         self.prepare_authenticator();
@@ -193,68 +160,53 @@ impl AppBuilder {
         let docs = self.prepared_docs()?;
         #[cfg(feature = "mcp")]
         let mcp = self.prepared_tools()?;
-        let is_private = self.authenticator.identifies_callers() || self.mesh.has_policies();
-        let caching = self.caching.values(is_private, &self.base_path);
-        let hub = self.events.map(|events| {
-            let (mesh, unread) = (Arc::clone(&self.mesh), Arc::clone(&self.client_limits.unread));
-            Hub::new(mesh, self.changes.clone(), unread, events.heartbeat, self.limits.request_timeout)
+        let is_private = self.options.authenticator.identifies_callers() || self.mesh.has_policies();
+        let caching = self.options.caching.values(is_private, &self.options.base_path);
+        let options = self.options;
+        let hub = options.events.as_ref().map(|events| {
+            let (mesh, unread) = (Arc::clone(&self.mesh), Arc::clone(&options.client_limits.unread));
+            Hub::new(mesh, options.changes.clone(), unread, events.heartbeat, options.limits.request_timeout)
         });
         let mut queries = Queries::new(Arc::clone(&self.mesh));
-        queries.persisted = self.persisted.map(Arc::new);
-        let metrics = self.metrics.or_else(|| Some(self.admin.as_ref()?.metrics.clone()));
+        queries.persisted.clone_from(&options.persisted);
+        let metrics = options.metrics.clone().or_else(|| Some(options.admin.as_ref()?.metrics.clone()));
         let shared = Shared {
             mesh: self.mesh,
             queries,
-            base: self.base_path,
-            limits: self.limits,
             profiles,
-            rates: self.rates,
-            clients: self.client_limits,
-            proxies: self.trusted_proxies,
-            hosts: self.allowed_hosts,
-            authenticator: self.authenticator,
-            uploads: self.uploads,
-            fallback: self.fallback,
-            changes: self.changes,
             hub,
-            exports: self.exports,
             docs,
             #[cfg(feature = "mcp")]
             mcp,
-            cors: self.cors,
             caching,
             metrics,
-            audit: self.audit,
-            server_timing: self.server_timing,
-            #[cfg(feature = "otlp")]
-            spans: self.spans,
-            admin: self.admin,
             ids: Ids::new(),
+            options,
         };
         Ok(App { shared: Arc::new(shared) })
     }
 
     fn prepare_authenticator(&mut self) {
-        self.authenticator.failures = self.rates.failures.clone();
-        if !self.authenticator.identifies_callers() {
+        self.options.authenticator.failures = self.options.rates.failures.clone();
+        if !self.options.authenticator.identifies_callers() {
             // An anonymous role applies only if callers can have credentials, a local principal only if they cannot.
-            let local = self.local_principal.take();
-            self.authenticator.local = local.map(|principal| Caller::new(Evidence::Local, principal));
-            self.authenticator.anonymous = None;
+            let local = self.options.local_principal.take();
+            self.options.authenticator.local = local.map(|principal| Caller::new(Evidence::Local, principal));
+            self.options.authenticator.anonymous = None;
         }
     }
 
     /// Returns the profiles of the protocol that the application offers.
     fn profiles(&self) -> Result<Profiles, BuildError> {
         let mut profiles = Profiles {
-            integrity: self.authenticator.integrity.is_some(),
-            persisted: self.persisted.is_some(),
-            events: self.events.is_some(),
-            uploads: self.uploads.is_some(),
-            mutations: self.mutations,
+            integrity: self.options.authenticator.integrity.is_some(),
+            persisted: self.options.persisted.is_some(),
+            events: self.options.events.is_some(),
+            uploads: self.options.uploads.is_some(),
+            mutations: self.options.mutations,
             ..Profiles::default()
         };
-        if let Some(uploads) = &self.uploads {
+        if let Some(uploads) = &self.options.uploads {
             uploads.max_bytes(self.mesh.schema()).ok_or(BuildError::NoUploadField)?;
             profiles.files = uploads.path.clone();
         }
@@ -264,35 +216,35 @@ impl AppBuilder {
     /// Prepares the tools for agents.
     #[cfg(feature = "mcp")]
     fn prepared_tools(&mut self) -> Result<Option<PreparedTools>, BuildError> {
-        let Some(tools) = self.mcp.take() else { return Ok(None) };
-        self.cors = self.cors.take().map(|cors| cors.with_request_headers(&mcp::HEADERS));
-        tools.prepare(&self.mesh, &self.base_path, self.mutations).map(Some)
+        let Some(tools) = self.options.mcp.take() else { return Ok(None) };
+        self.options.cors = self.options.cors.take().map(|cors| cors.with_request_headers(&mcp::HEADERS));
+        tools.prepare(&self.mesh, &self.options.base_path, self.options.mutations).map(Some)
     }
 
     /// Prepares the docs surface. It must not hide other routes, nor view data as another role without an audit log.
     fn prepared_docs(&mut self) -> Result<Option<Docs>, BuildError> {
-        let Some(options) = self.docs.take() else { return Ok(None) };
-        if options.claims(self.base_path.as_str()) {
-            return Err(BuildError::DocsAtBasePath(self.base_path.clone()));
+        let Some(options) = self.options.docs.take() else { return Ok(None) };
+        if options.claims(self.options.base_path.as_str()) {
+            return Err(BuildError::DocsAtBasePath(self.options.base_path.clone()));
         }
         #[cfg(feature = "mcp")]
-        if let Some(path) = self.mcp.as_ref().map(|_| mcp::path(&self.base_path))
+        if let Some(path) = self.options.mcp.as_ref().map(|_| mcp::path(&self.options.base_path))
             && options.claims(&path)
         {
             return Err(BuildError::DocsAtMcpPath(path));
         }
-        if !options.view_as.is_empty() && self.audit.is_none() {
+        if !options.view_as.is_empty() && self.options.audit.is_none() {
             return Err(BuildError::ViewAsWithoutAudit);
         }
         let offers = Offers {
-            base: self.base_path.to_string(),
-            integrity: self.authenticator.integrity.is_some(),
-            bearer: self.authenticator.can_authenticate(),
-            persisted: self.persisted.is_some(),
-            events: self.events.is_some(),
-            exports: self.exports.is_some(),
-            mutations: self.mutations,
-            cors: self.cors.is_some(),
+            base: self.options.base_path.to_string(),
+            integrity: self.options.authenticator.integrity.is_some(),
+            bearer: self.options.authenticator.can_authenticate(),
+            persisted: self.options.persisted.is_some(),
+            events: self.options.events.is_some(),
+            exports: self.options.exports.is_some(),
+            mutations: self.options.mutations,
+            cors: self.options.cors.is_some(),
             ..options.offers.clone()
         };
         Ok(Some(Docs::new(Arc::clone(&self.mesh), options.offers(offers))))

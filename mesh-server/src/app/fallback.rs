@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -11,18 +12,21 @@ use tower_service::Service;
 
 use crate::pipeline::body::{Body, BoxError};
 
-/// A tower service, independent of its type.
-pub(crate) struct Fallback(Box<dyn Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync>);
+/// A tower service, for example an axum `Router`, for [`AppOptions::fallback`](crate::AppOptions::fallback). Limits of Mesh for
+/// all requests apply to it, authentication does not.
+#[derive(Clone)]
+pub struct Fallback(Arc<dyn Fn(Request<Body>) -> BoxFuture<'static, Response<Body>> + Send + Sync>);
 
 impl Fallback {
-    pub(crate) fn new<S, B>(service: S) -> Self
+    /// Creates a fallback from a service that never fails.
+    pub fn new<S, B>(service: S) -> Self
     where
         S: Service<Request<Body>, Response = Response<B>, Error = Infallible> + Clone + Send + Sync + 'static,
         S::Future: Send,
         B: hyper::body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self(Box::new(move |request| {
+        Self(Arc::new(move |request| {
             let mut service = service.clone();
             async move {
                 // A service may be called only after it was ready.
@@ -34,7 +38,6 @@ impl Fallback {
         }))
     }
 
-    /// Answers a request.
     pub(crate) fn call(&self, request: Request<Body>) -> BoxFuture<'static, Response<Body>> {
         self.0(request)
     }

@@ -97,7 +97,7 @@ impl App {
         let (head, body) = request.into_parts();
         let address = head.extensions.get::<ClientAddress>();
         let peer = address.map(|address| Peer { address: *address, is_connected: false });
-        (head, peer, RequestBody::new(body, self.shared.limits.body_timeout))
+        (head, peer, RequestBody::new(body, self.shared.options.limits.body_timeout))
     }
 
     /// Converts the application into a service.
@@ -115,7 +115,7 @@ impl MeshService {
     /// use mesh_server::mesh_wire::BasePath;
     ///
     /// let base = BasePath::parse("/api/mesh")?;
-    /// app.base_path = base.clone();
+    /// app.options.base_path = base.clone();
     /// let mesh = app.build()?.into_service().with_stripped_prefix(base);
     /// # Ok(
     /// axum::Router::new().nest_service("/api/mesh", mesh)

@@ -70,7 +70,7 @@ pub(super) struct ConnectionHandler {
 
 /// Returns HTTP/1.1 and HTTP/2 with their limits.
 pub(super) fn http(app: &App, timeouts: &Timeouts) -> auto::Builder<TokioExecutor> {
-    let head_size = app.shared.limits.header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
+    let head_size = app.shared.options.limits.header_bytes.saturating_mul(HEAD_SIZE_FACTOR).max(64 * 1024);
     let mut http = auto::Builder::new(TokioExecutor::new());
     // `Activity` applies the head timeout, also before the first byte and to both protocols. With `writev`, a piece is dropped
     // when it is sent, and not when it is copied into a buffer that keeps its size.
@@ -143,12 +143,15 @@ impl ConnectionHandler {
         let (requests, close_for_reply) = (Arc::clone(&activity), Arc::clone(&close));
         let service = service_fn(move |request: Request<Incoming>| {
             let (app, close) = (Arc::clone(app.borrow_mut().latest()), Arc::clone(&close_for_reply));
-            let (exchange, head, body) = Exchange::begin(request, &requests, app.shared.limits.body_timeout);
+            let (exchange, head, body) =
+                Exchange::begin(request, &requests, app.shared.options.limits.body_timeout);
             // The reference count of this clone belongs to the connection: threads do not share it.
             let reply = respond(Arc::clone(&app), head, body);
             async move {
                 let Ok(reply) = reply.await;
-                Ok::<_, Infallible>(exchange.finish(reply, &app.shared.clients.unread, &close).await)
+                Ok::<_, Infallible>(
+                    exchange.finish(reply, &app.shared.options.client_limits.unread, &close).await,
+                )
             }
         });
         let mut connection =

@@ -148,7 +148,7 @@ impl Server {
             if tokio::time::timeout(self.shutdown_timeout, closed).await.is_err() {
                 tracing::warn!("requests still active after {:?} are aborted", self.shutdown_timeout);
                 shutdown_sender.send_replace(Shutdown::Aborted);
-                self.app.get().shared.clients.effects.stop();
+                self.app.get().shared.options.client_limits.effects.stop();
             }
             self.app.get().effects_ended().await;
             Ok(())
@@ -161,14 +161,14 @@ impl Server {
         if let Some(workers) = self.workers {
             tokio::task::spawn_blocking(move || drop(workers)).await?;
         }
-        self.app.get().shared.clients.effects.resume();
+        self.app.get().shared.options.client_limits.effects.resume();
         result
     }
 
     async fn close_slow_readers(&self) -> Infallible {
         loop {
             tokio::time::sleep(SLOW_READER_INTERVAL).await;
-            self.app.get().shared.clients.unread.close_slow_readers(self.timeouts.write);
+            self.app.get().shared.options.client_limits.unread.close_slow_readers(self.timeouts.write);
         }
     }
 
@@ -256,11 +256,11 @@ impl Acceptor {
     /// The address has reached its limit of connections.
     fn count_connection(&self, peer: IpAddr) -> Result<Option<CountGuard<IpAddr>>, TooManyConnections> {
         let shared = self.handler.app.get().shared;
-        if shared.proxies.contains(peer) {
+        if shared.options.trusted_proxies.contains(peer) {
             return Ok(None);
         }
         let others = self.max_connections.saturating_sub(self.permits.available_permits() + 1);
-        let guard = shared.clients.acquire_connection(peer, others, self.max_connections);
+        let guard = shared.options.client_limits.acquire_connection(peer, others, self.max_connections);
         if guard.is_none() {
             tracing::debug!("connection closed: {peer} has too many");
             self.metrics.as_ref().inspect(|metrics| metrics.connection_refused());

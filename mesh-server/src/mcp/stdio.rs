@@ -14,10 +14,10 @@ use super::handler::{ProtocolHandler, ToolProvider};
 use crate::App;
 
 impl App {
-    /// Serves the tools of [`crate::AppBuilder::mcp`] to one client until it closes its side. Messages are lines of
+    /// Serves the tools of [`crate::AppOptions::mcp`] to one client until it closes its side. Messages are lines of
     /// JSON; lines longer than the limit of request bodies are dropped.
     ///
-    /// The requests have no credentials, so [`crate::AppBuilder::local_principal`] decides what the client may do.
+    /// The requests have no credentials, so [`crate::AppOptions::local_principal`] decides what the client may do.
     ///
     /// # Errors
     /// The client does not speak the protocol, or a stream fails.
@@ -29,7 +29,7 @@ impl App {
         let Some(tools) = &self.shared.mcp else {
             return Err("the application has no tools for agents".into());
         };
-        let limit = self.shared.limits.body_bytes;
+        let limit = self.shared.options.limits.body_bytes;
         let transport = AsyncRwTransport::new_server(input, output).with_max_line_length(limit);
         let client = LocalClient { app: self.clone(), path: tools.path.clone() };
         match rmcp::serve_server(ProtocolHandler(client), transport).await {

@@ -12,7 +12,7 @@ use crate::pipeline::body::Body;
 /// The content type of Prometheus' text format.
 const EXPOSITION: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Health checks and metrics, for [`crate::AppBuilder::admin`] or for a separate listener ([`Admin::serve`]).
+/// Health checks and metrics, for [`crate::AppOptions::admin`] or for a separate listener ([`Admin::serve`]).
 #[derive(Clone, Debug, Default)]
 pub struct Admin {
     /// The checks of `/readyz`.

@@ -49,7 +49,7 @@ pub trait AuditSink: Send + 'static {
     }
 }
 
-/// The audit log of a server, for [`crate::AppBuilder::audit`]. Cheap to clone; clones share the queue.
+/// The audit log of a server, for [`crate::AppOptions::audit`]. Cheap to clone; clones share the queue.
 #[derive(Clone)]
 pub struct AuditLog {
     /// Whether entries of writes contain the values of fields, and not only their names. False by default.

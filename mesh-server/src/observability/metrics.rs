@@ -21,7 +21,7 @@ pub use exposition::Exposition;
 /// A function that adds metrics when they are read.
 type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;
 
-/// The counters of one server, for [`crate::AppBuilder::metrics`]. Cheap to clone; clones share the counters.
+/// The counters of one server, for [`crate::AppOptions::metrics`]. Cheap to clone; clones share the counters.
 ///
 /// ```
 /// use mesh_server::Metrics;

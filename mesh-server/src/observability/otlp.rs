@@ -34,7 +34,7 @@ const SPAN_KIND_SERVER: u8 = 2;
 /// The status code of a failed span.
 const STATUS_CODE_ERROR: u8 = 2;
 
-/// Sends spans of requests to a collector, for [`crate::AppBuilder::spans`]. Cheap to clone; clones share the queue.
+/// Sends spans of requests to a collector, for [`crate::AppOptions::spans`]. Cheap to clone; clones share the queue.
 #[derive(Clone, Debug)]
 pub struct Spans {
     sender: mpsc::Sender<Span>,

@@ -15,7 +15,7 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
     let duration = record.start.elapsed();
     let status = reply.status();
     let facts = record.facts();
-    if shared.server_timing
+    if shared.options.server_timing
         && let Some(read) = facts.read
         && !status.is_client_error()
         && !status.is_server_error()
@@ -29,7 +29,7 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
     if let Some(metrics) = &shared.metrics {
         metrics.answered(&facts, status.as_u16(), duration);
     }
-    if let Some(audit) = &shared.audit {
+    if let Some(audit) = &shared.options.audit {
         audit.record(&Answered {
             facts: &facts,
             trace: record.trace,
@@ -42,7 +42,7 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
         });
     }
     #[cfg(feature = "otlp")]
-    if let (Some(spans), Some(trace)) = (&shared.spans, record.trace) {
+    if let (Some(spans), Some(trace)) = (&shared.options.spans, record.trace) {
         spans.record(trace, &facts, cx.head.request_id, status.as_u16(), duration);
     }
     access_log::write(cx, &facts, status, duration.as_secs_f64());

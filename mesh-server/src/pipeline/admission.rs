@@ -31,7 +31,7 @@ pub(crate) async fn run<T>(
 /// 503 if the maximum number of requests is already waiting. Another request would only wait behind them, and hold
 /// memory until its client gives up.
 pub(crate) fn admit<'r>(cx: &RequestContext<'r>) -> Result<SemaphorePermit<'r>, WireError> {
-    cx.shared.clients.requests.try_acquire().map_err(|_| WireError::unavailable())
+    cx.shared.options.client_limits.requests.try_acquire().map_err(|_| WireError::unavailable())
 }
 
 /// Begins the effects of a request that no limit refuses, such as a login.
@@ -63,7 +63,7 @@ pub(crate) fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError> {
     if effects.have_begun() {
         return Ok(());
     }
-    let admitted = Arc::clone(&cx.shared.clients.requests).try_acquire_owned();
+    let admitted = Arc::clone(&cx.shared.options.client_limits.requests).try_acquire_owned();
     let admitted = admitted.map_err(|_| WireError::unavailable())?;
     begin_with(cx, effects, Some(admitted))
 }
@@ -73,7 +73,7 @@ fn begin_with(
     effects: &Effects,
     admitted: Option<OwnedSemaphorePermit>,
 ) -> Result<(), WireError> {
-    let guard = cx.shared.clients.effects.begin();
+    let guard = cx.shared.options.client_limits.effects.begin();
     effects.begin(guard.ok_or_else(WireError::unavailable)?, admitted);
     Ok(())
 }
@@ -85,7 +85,7 @@ pub(super) async fn unless_stopped(
     answering: impl Future<Output = thread::Result<Result<Response<Body>, WireError>>>,
 ) -> thread::Result<Result<Response<Body>, WireError>> {
     let stopped = async {
-        cx.shared.clients.effects.stopped().await;
+        cx.shared.options.client_limits.effects.stopped().await;
         if !effects.prevent() {
             std::future::pending().await
         }

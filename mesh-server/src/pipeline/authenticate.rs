@@ -30,7 +30,7 @@ pub(crate) async fn with_body(
 
 /// Checks the credential.
 pub(crate) async fn identify<'r>(cx: &RequestContext<'r>) -> Result<Identified<'r>, WireError> {
-    let identified = cx.shared.authenticator.identify(cx.parts()).await?;
+    let identified = cx.shared.options.authenticator.identify(cx.parts()).await?;
     if !identified.needs_signature() {
         cx.record.set_caller(identified.unverified());
     }
@@ -59,7 +59,7 @@ pub(crate) async fn verify(
 fn accept(cx: &RequestContext<'_>, caller: Caller) -> Result<Caller, WireError> {
     cx.record.set_caller(&caller);
     if let Some(session) = caller.session() {
-        cx.shared.rates.check_session(session.session)?;
+        cx.shared.options.rates.check_session(session.session)?;
     }
     Ok(caller)
 }
@@ -67,13 +67,13 @@ fn accept(cx: &RequestContext<'_>, caller: Caller) -> Result<Caller, WireError> 
 /// Checks that a caller that was authenticated for a read may also write.
 #[cfg(feature = "mcp")]
 pub(crate) fn allow_write(cx: &RequestContext<'_>, caller: &Caller) -> Result<(), WireError> {
-    cx.shared.authenticator.check_unsigned(caller, Access::Write)
+    cx.shared.options.authenticator.check_unsigned(caller, Access::Write)
 }
 
 /// Authenticates a call of the docs surface, which needs no signature. Without a credential the options of the surface decide.
 /// `SPEC §13.3`
 pub(crate) async fn docs(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
-    let authenticator = &cx.shared.authenticator;
+    let authenticator = &cx.shared.options.authenticator;
     let credential = authenticator.credential(&cx.mesh_headers.reject_repeated()?)?;
     if matches!(credential, Credential::None | Credential::Other)
         && authenticator.anonymous.is_none()
@@ -86,12 +86,12 @@ pub(crate) async fn docs(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
 
 /// Accepts a request to a route that needs neither token nor signature.
 pub(crate) fn anonymous(cx: &RequestContext<'_>) -> Result<Caller, WireError> {
-    cx.shared.authenticator.credential(&cx.mesh_headers.reject_repeated()?)?;
+    cx.shared.options.authenticator.credential(&cx.mesh_headers.reject_repeated()?)?;
     Ok(Caller::PUBLIC)
 }
 
 /// Reads a JSON body within the limits of size and time.
 pub(crate) async fn read_body(cx: &RequestContext<'_>, body: RequestBody) -> Result<Bytes, WireError> {
-    let read = cx.before_deadline(body.read(cx.shared.limits.body_bytes)).await;
+    let read = cx.before_deadline(body.read(cx.shared.options.limits.body_bytes)).await;
     read.ok_or_else(|| WireError::transport("The body did not arrive in time"))?
 }

@@ -26,7 +26,7 @@ use crate::rates::client_address::ClientAddress;
 pub(super) fn trace_context(shared: &Shared, headers: &HeaderMap) -> Option<TraceContext> {
     let context = TraceContext::from_headers(headers, || shared.ids.span_id());
     #[cfg(feature = "otlp")]
-    if context.is_none() && shared.spans.is_some() {
+    if context.is_none() && shared.options.spans.is_some() {
         return Some(TraceContext::new_trace(shared.ids.trace_id(), shared.ids.span_id()));
     }
     context
@@ -71,11 +71,11 @@ impl<'r> RequestContext<'r> {
             mesh_headers: MeshHeaders::scan(&head.headers),
             uri: &head.uri,
             version: peer.filter(|peer| peer.is_connected).map(|_| head.version),
-            address: peer.map(|peer| shared.proxies.client(peer.address.0, &head.headers)),
+            address: peer.map(|peer| shared.options.trusted_proxies.client(peer.address.0, &head.headers)),
             peer,
             record,
             effects,
-            deadline: record.start + shared.limits.request_timeout,
+            deadline: record.start + shared.options.limits.request_timeout,
         }
     }
 
@@ -94,7 +94,7 @@ impl<'r> RequestContext<'r> {
     pub(crate) fn resolver_context(&self, caller: &Caller) -> Context {
         Context::new(self.request_id())
             .with_deadline(self.deadline)
-            .with_commit_timeout(self.shared.limits.request_timeout)
+            .with_commit_timeout(self.shared.options.limits.request_timeout)
             .with_trace_parent(self.record.trace.map(|trace| trace.to_string().into()))
             .with_principal(caller.principal())
     }
@@ -111,7 +111,9 @@ impl<'r> RequestContext<'r> {
     /// Returns the address of the client for which a trusted proxy has forwarded the request.
     pub(super) fn forwarded_for(&self) -> Option<IpAddr> {
         let peer = self.peer?.address.0;
-        self.address.filter(|client| self.shared.proxies.contains(peer) && *client != peer.to_canonical())
+        self.address.filter(|client| {
+            self.shared.options.trusted_proxies.contains(peer) && *client != peer.to_canonical()
+        })
     }
 
     /// Returns the address of the sender, which may be a proxy.
@@ -131,7 +133,7 @@ impl<'r> RequestContext<'r> {
 
     /// Changes the audit details of the request, if there is an audit log.
     pub(crate) fn audit(&self, change: impl FnOnce(&mut AuditDetails)) {
-        if let Some(log) = &self.shared.audit {
+        if let Some(log) = &self.shared.options.audit {
             change(self.record.facts().audit.get_or_insert_with(|| Box::new(AuditDetails::new(log.values))));
         }
     }

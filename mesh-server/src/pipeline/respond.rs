@@ -17,12 +17,17 @@ pub(super) async fn reply(
 ) -> Response<Body> {
     let outcome = outcome.unwrap_or_else(|payload| Err(panicked(cx, &*payload)));
     let mut reply = outcome.unwrap_or_else(|error| refusal(cx, &error));
-    if let Some(cors) = &cx.shared.cors {
+    if let Some(cors) = &cx.shared.options.cors {
         cors.apply(cx.head.method, cx.head.headers, reply.headers_mut());
     }
     #[cfg(feature = "compression")]
-    let reply =
-        super::compress::compress(&cx.shared.clients.compressions, cx.head.headers, cx.deadline, reply).await;
+    let reply = super::compress::compress(
+        &cx.shared.options.client_limits.compressions,
+        cx.head.headers,
+        cx.deadline,
+        reply,
+    )
+    .await;
     reply
 }
 

@@ -40,11 +40,13 @@ pub(crate) fn find<'r>(cx: &RequestContext<'r>) -> Result<RouteMatch<'r>, WireEr
         cx.record.set_route(RouteKind::Mcp);
         return at_tools(tools, method);
     }
-    if let Some(fallback) = shared.fallback.as_ref().filter(|_| !shared.base.contains(path)) {
+    if let Some(fallback) =
+        shared.options.fallback.as_ref().filter(|_| !shared.options.base_path.contains(path))
+    {
         cx.record.set_route(RouteKind::Custom);
         return Ok(RouteMatch::Fallback(fallback));
     }
-    let route = Route::parse(&shared.base, &shared.profiles, method, path)?;
+    let route = Route::parse(&shared.options.base_path, &shared.profiles, method, path)?;
     cx.record.set_route(RouteKind::from_route(&route));
     Ok(RouteMatch::Protocol(route))
 }
@@ -61,7 +63,8 @@ pub(crate) fn is_write(cx: &RequestContext<'_>) -> bool {
     if route != RouteKind::None {
         return route.is_write();
     }
-    let route = Route::parse(&cx.shared.base, &cx.shared.profiles, cx.head.method, cx.uri.path());
+    let route =
+        Route::parse(&cx.shared.options.base_path, &cx.shared.profiles, cx.head.method, cx.uri.path());
     route.is_ok_and(|route| RouteKind::from_route(&route).is_write())
 }
 
@@ -83,15 +86,15 @@ pub(crate) fn check_host(cx: &RequestContext<'_>) -> Result<(), WireError> {
     if let Some(version) = cx.version {
         check_one_host(version, cx.head.headers)?;
     }
-    if cx.shared.admin.is_some() && Page::from_path(cx.uri.path()).is_some_and(Page::is_probe) {
+    if cx.shared.options.admin.is_some() && Page::from_path(cx.uri.path()).is_some_and(Page::is_probe) {
         return Ok(());
     }
-    cx.shared.hosts.check(cx.uri, cx.head.headers)
+    cx.shared.options.allowed_hosts.check(cx.uri, cx.head.headers)
 }
 
 /// Checks the size of the head, and the parameters of the URL. `SPEC §2.6`, `SPEC §12.2`
 pub(crate) fn check_head(cx: &RequestContext<'_>, route: &RouteMatch<'_>) -> Result<(), WireError> {
-    check_head_size(cx.head.method, cx.uri, cx.mesh_headers.size, cx.shared.limits.header_bytes)?;
+    check_head_size(cx.head.method, cx.uri, cx.mesh_headers.size, cx.shared.options.limits.header_bytes)?;
     if !matches!(route, RouteMatch::Docs(_)) {
         cx.mesh_headers.reject_view()?;
     }

@@ -15,8 +15,10 @@ use crate::pipeline::context::RequestContext;
 /// them. With the base path `/`, an entity of the same name has precedence.
 pub(crate) async fn page(cx: &RequestContext<'_>) -> Option<Response<Body>> {
     let (shared, path) = (cx.shared, cx.uri.path());
-    let (admin, page) = (shared.admin.as_ref()?, Page::from_path(path)?);
-    if shared.base == BasePath::root() && shared.mesh.schema().find(path.trim_start_matches('/')).is_some() {
+    let (admin, page) = (shared.options.admin.as_ref()?, Page::from_path(path)?);
+    if shared.options.base_path == BasePath::root()
+        && shared.mesh.schema().find(path.trim_start_matches('/')).is_some()
+    {
         return None;
     }
     cx.record.set_route(RouteKind::Admin);
@@ -31,7 +33,7 @@ pub(crate) fn write_gauges(shared: &Shared, out: &mut Exposition) {
     out.gauge("mesh_event_streams", "Open event streams.", &[(&[], streams as f64)]);
     let help = "Shared readings of the open event streams.";
     out.gauge("mesh_event_topics", help, &[(&[], topics as f64)]);
-    let clients = &shared.clients;
+    let clients = &shared.options.client_limits;
     let help = "Bytes of large responses that wait in memory for their readers.";
     out.gauge("mesh_unsent_bytes", help, &[(&[], clients.unread.bytes() as f64)]);
     let [connections, uploads, event_streams] = clients.max_per_address().map(|max| max as f64);
@@ -46,8 +48,9 @@ pub(crate) fn write_gauges(shared: &Shared, out: &mut Exposition) {
     let (by_text, by_header) = (shared.mesh.plans_cached() as f64, shared.queries.header_plans.len() as f64);
     let entries = [(&[("cache", "text")][..], by_text), (&[("cache", "header")], by_header)];
     out.gauge("mesh_plans_cached", "Cached plans, by query text and by query header.", &entries);
-    let [address, session] = shared.rates.refused();
-    let login = shared.authenticator.integrity.as_ref().map_or(0, |integrity| integrity.attempts.refused());
+    let [address, session] = shared.options.rates.refused();
+    let login =
+        shared.options.authenticator.integrity.as_ref().map_or(0, |integrity| integrity.attempts.refused());
     let by = [
         (&[("by", "address")][..], address as f64),
         (&[("by", "session")], session as f64),

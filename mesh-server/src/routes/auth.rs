@@ -21,7 +21,7 @@ const MAX_CREDENTIALS_BYTES: usize = 64 * 1024;
 
 /// Answers `POST {base}/auth`.
 pub(crate) async fn login(cx: &RequestContext<'_>, body: RequestBody) -> Result<Response<Body>, WireError> {
-    let authenticator = &cx.shared.authenticator;
+    let authenticator = &cx.shared.options.authenticator;
     let Some(integrity) = &authenticator.integrity else { return Err(WireError::not_found()) };
     let headers = cx.mesh_headers.reject_repeated()?;
     if let Credential::Bearer(token) = authenticator.credential(&headers)? {
@@ -45,12 +45,12 @@ async fn exchange(
     body: RequestBody,
 ) -> Result<Response<Body>, WireError> {
     cx.audit(|details| details.event = Some("exchange"));
-    let caller = cx.shared.authenticator.bearer_caller(&cx.parts(), token).await?;
+    let caller = cx.shared.options.authenticator.bearer_caller(&cx.parts(), token).await?;
     let (Some(evidence), Some(session)) = (caller.evidence(), caller.session()) else {
         return Err(WireError::internal());
     };
     cx.record.facts().caller = Some(evidence.name());
-    cx.shared.rates.check_session(session.session)?;
+    cx.shared.options.rates.check_session(session.session)?;
     if !credentials(cx, body).await?.is_empty() {
         let message =
             "To exchange a bearer token for a session, send an empty JSON object without credentials";
@@ -66,7 +66,8 @@ async fn exchange(
 
 /// Reads the body and parses the members of the credentials. The authenticator interprets them.
 async fn credentials(cx: &RequestContext<'_>, body: RequestBody) -> Result<Credentials, WireError> {
-    let body = cx.before_deadline(body.read(cx.shared.limits.body_bytes.min(MAX_CREDENTIALS_BYTES))).await;
+    let body =
+        cx.before_deadline(body.read(cx.shared.options.limits.body_bytes.min(MAX_CREDENTIALS_BYTES))).await;
     let body = body.ok_or_else(|| WireError::transport("The body did not arrive in time"))??;
     if !request::is_json(cx.head.headers) {
         return Err(WireError::unsupported_media_type());
@@ -88,7 +89,7 @@ fn reply(cx: &RequestContext<'_>, issued: IssuedSession) -> Response<Body> {
 
 /// Answers `POST {base}/logout`.
 pub(crate) async fn logout(cx: &RequestContext<'_>) -> Result<Response<Body>, WireError> {
-    let authenticator = &cx.shared.authenticator;
+    let authenticator = &cx.shared.options.authenticator;
     let Some(integrity) = &authenticator.integrity else { return Err(WireError::not_found()) };
     let headers = cx.mesh_headers.reject_repeated()?;
     authenticator.credential(&headers)?;

@@ -56,14 +56,14 @@ pub(super) async fn run(
         // Reads alone need no transaction, and a transaction can block other writes.
         return Err(WireError::validation("At least one step of a batch must be a write"));
     }
-    let (mesh, values_max) = (Arc::clone(&cx.shared.mesh), cx.shared.limits.body_bytes);
+    let (mesh, values_max) = (Arc::clone(&cx.shared.mesh), cx.shared.options.limits.body_bytes);
     let batch = Batch::new(mesh, steps, principal, values_max, bounds)?;
     let entities: Vec<&str> = entities.iter().map(String::as_str).collect();
     admission::begin_write(cx)?;
     let context = cx.write_context(caller);
     let running = cx.shared.mesh.transact(&entities, Arc::new(batch), &context);
     let failed = |ScriptError { step, error, .. }| logged(&context, *error).at_step(step);
-    let results = commit_all(&cx.shared.changes, &context, running, failed).await?.results;
+    let results = commit_all(&cx.shared.options.changes, &context, running, failed).await?.results;
     cx.audit(|details| {
         for ((_, step), result) in details.steps.iter_mut().zip(&results) {
             step.id = written_id(result).or_else(|| step.id.take());
@@ -138,7 +138,7 @@ fn check(
 
 /// Adds a hint to the error of a path that includes the base path.
 fn explain_base(mut error: WireError, cx: &RequestContext<'_>, path: &str) -> WireError {
-    let base = cx.shared.base.as_str();
+    let base = cx.shared.options.base_path.as_str();
     if let Some(rest) = path.strip_prefix(base).filter(|rest| !base.is_empty() && rest.starts_with('/')) {
         error.message = format!("{}; omit the base path from 'path': '{rest}'", error.message).into();
     }

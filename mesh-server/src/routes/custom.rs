@@ -54,7 +54,7 @@ pub(crate) async fn answer(
     } else {
         admission::begin_write(cx)?;
         // A write of the handler that has begun before the deadline ends within this time.
-        let end = cx.deadline + cx.shared.limits.request_timeout;
+        let end = cx.deadline + cx.shared.options.limits.request_timeout;
         tokio::time::timeout_at(end.into(), handling).await.ok()
     };
     let late = || match cx.effects {
@@ -66,7 +66,7 @@ pub(crate) async fn answer(
         Some(body) if is_safe => response::read(&cx.head, body, None),
         body => response::written(&cx.head, location, body),
     };
-    if is_safe && cx.shared.authenticator.identifies_callers() {
+    if is_safe && cx.shared.options.authenticator.identifies_callers() {
         response::set_private(&mut reply);
     }
     Ok(reply.map(Body::from))
@@ -111,7 +111,7 @@ impl Call {
 
     /// Notifies event streams of a change. [`Call::write`] does so itself.
     pub fn notify(&self, change: Change) {
-        self.shared.changes.notify(change);
+        self.shared.options.changes.notify(change);
     }
 
     /// Reads with the permissions of this session.
@@ -145,7 +145,7 @@ impl Call {
             mutation.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
         let mut context = self.context.clone();
         context.commit_gate = self.effects.as_ref().map(|effects| effects.new_gate());
-        commit::commit_and_read(self.mesh(), &self.shared.changes, mutation, None, context).await
+        commit::commit_and_read(self.mesh(), &self.shared.options.changes, mutation, None, context).await
     }
 
     /// Returns the query of the headers that shapes the reply, if there is one and it is not the signed body.

@@ -41,7 +41,7 @@ pub(crate) async fn open(
 ) -> Result<Response<Body>, WireError> {
     let plan = cx.shared.queries.plan_for(Purpose::Stream, &cx.parts(), caller, query, target)?;
     let session = caller.session().map(|session| session.session);
-    let open = match cx.shared.clients.open_stream(cx.address, session) {
+    let open = match cx.shared.options.client_limits.open_stream(cx.address, session) {
         Ok(open) => open,
         Err(error) => return Ok(refuse_and_close(cx, &error)),
     };
@@ -69,6 +69,6 @@ fn session_check(cx: &RequestContext<'_>, caller: &Caller) -> Option<SessionChec
     let (shared, caller) = (Arc::clone(cx.shared), caller.clone());
     Some(Arc::new(move || {
         let (shared, caller) = (Arc::clone(&shared), caller.clone());
-        async move { shared.authenticator.recheck(&caller).await }.boxed()
+        async move { shared.options.authenticator.recheck(&caller).await }.boxed()
     }))
 }

@@ -37,7 +37,7 @@ pub(crate) async fn answer(
     if *cx.head.method == Method::HEAD {
         return Ok(head.map(|()| Body::from(Bytes::new())));
     }
-    let count_guard = cx.shared.clients.begin_export(cx.address)?;
+    let count_guard = cx.shared.options.client_limits.begin_export(cx.address)?;
     let permit = Arc::clone(&exports.permits).try_acquire_owned();
     let permit = permit.map_err(|_| WireError::unavailable())?;
     let mut task = ExportTask::start(cx, caller, plan, format, exports);

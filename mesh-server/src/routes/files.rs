@@ -30,7 +30,7 @@ const TRIES: usize = 3;
 
 /// Answers `GET` and `HEAD {base}/files/<storage key>`.
 pub(crate) async fn file(cx: &RequestContext<'_>, text: &str) -> Result<Response<Body>, WireError> {
-    let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
+    let uploads = cx.shared.options.uploads.as_ref().ok_or_else(WireError::not_found)?;
     authenticate::without_body(cx, Signed::File(text)).await?;
     let key = StorageKey::parse(text).ok_or_else(missing)?;
     let (info, location) = wait(cx, look_up(cx, uploads, key)).await?.ok_or_else(missing)?;

@@ -56,7 +56,7 @@ impl<'a> ReplyForm<'a> {
             return Self::Page;
         };
         let form = match ExportFormat::ALL.into_iter().find(|format| format.media_type() == wanted) {
-            Some(format) => cx.shared.exports.as_ref().map(|exports| Self::Export(exports, format)),
+            Some(format) => cx.shared.options.exports.as_ref().map(|exports| Self::Export(exports, format)),
             None => cx.shared.hub.as_ref().map(Self::Stream),
         };
         form.unwrap_or(Self::Page)

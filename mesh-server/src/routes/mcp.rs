@@ -104,7 +104,7 @@ fn check_origin(cx: &RequestContext<'_>) -> Result<(), WireError> {
         authority.is_some() && authority == host
     };
     let is_allowed =
-        |origin| cx.shared.cors.as_ref().is_some_and(|cors| cors.allows(origin)) || is_own(origin);
+        |origin| cx.shared.options.cors.as_ref().is_some_and(|cors| cors.allows(origin)) || is_own(origin);
     if headers.get_all(ORIGIN).iter().all(is_allowed) {
         Ok(())
     } else {

@@ -33,7 +33,7 @@ pub(crate) async fn register(
             (caller, authenticate::read_body(cx, body).await?)
         }
         // Registration requires a session, or a bearer if no session is needed. Without either it is refused.
-        Registration::Signed if cx.shared.authenticator.identifies_callers() => {
+        Registration::Signed if cx.shared.options.authenticator.identifies_callers() => {
             authenticate::with_body(cx, Content::Registration, body).await?
         }
         Registration::Signed | Registration::Closed => {

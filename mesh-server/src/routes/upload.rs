@@ -64,7 +64,7 @@ pub(super) async fn upload(
         details.id = path.id.map(|id| id.to_text(1).into_owned());
         details.fields = path.field.map(str::to_owned).into_iter().collect();
     });
-    let uploads = cx.shared.uploads.as_ref().ok_or_else(WireError::not_found)?;
+    let uploads = cx.shared.options.uploads.as_ref().ok_or_else(WireError::not_found)?;
     let announced = body.announced();
     uploads.check_announced(cx.shared.mesh.schema(), announced)?;
     let caller = authenticate::without_body(cx, Signed::Upload).await?;
@@ -79,7 +79,7 @@ pub(super) async fn upload(
     let field = path.field.or(statement.field.as_deref());
     let (field, policy) = find_field(uploads, entity, field)?;
     let binds = requires_binding(cx);
-    if cx.shared.authenticator.integrity.is_some() && statement.hash.is_none() {
+    if cx.shared.options.authenticator.integrity.is_some() && statement.hash.is_none() {
         return Err(UploadError::HashMissing.into());
     }
     if binds && statement.content_type.is_none() {
@@ -92,7 +92,7 @@ pub(super) async fn upload(
         find_record(&cx.shared.mesh, column, cx.resolver_context(&caller)).await?;
     }
 
-    let _open = cx.shared.clients.begin_upload(cx.address)?;
+    let _open = cx.shared.options.client_limits.begin_upload(cx.address)?;
     let received = receive(cx, uploads, (&policy, statement.parts(binds)), body).await?;
     let meta = Fields::parse(received.meta.as_bytes());
     let meta = meta.map_err(|error| WireError::transport(format!("The part 'meta': {error}")))?.into_owned();
@@ -110,7 +110,12 @@ pub(super) async fn upload(
 
 /// Returns whether a statement must cover all parts, because every signature must be bound. `SPEC §9.1`
 fn requires_binding(cx: &RequestContext<'_>) -> bool {
-    cx.shared.authenticator.integrity.as_ref().is_some_and(|integrity| integrity.gate.requires_binding())
+    cx.shared
+        .options
+        .authenticator
+        .integrity
+        .as_ref()
+        .is_some_and(|integrity| integrity.gate.requires_binding())
 }
 
 /// Parses the statement in the query header, which is required even without signatures. `SPEC §9.1`
@@ -203,7 +208,7 @@ async fn record(
 ) -> Result<Response<Body>, WireError> {
     let shared = cx.shared;
     // The upload may have taken long. The remaining work gets the time limit of a request without a body.
-    let deadline = Instant::now() + shared.limits.request_timeout;
+    let deadline = Instant::now() + shared.options.limits.request_timeout;
     let context = cx.write_context(caller).with_deadline(deadline);
     let recorded = upload.clone();
     let written = async {
@@ -264,7 +269,7 @@ fn reply(shared: &Shared, Upload { field, file, .. }: &Upload, id: Option<Map<St
         ("contentHash", file.hash.to_string().into()),
         ("size", file.size.into()),
         ("contentType", file.content_type.as_str().into()),
-        ("url", format!("{}/{}/{}", shared.base, shared.profiles.files, file.key).into()),
+        ("url", format!("{}/{}/{}", shared.options.base_path, shared.profiles.files, file.key).into()),
     ];
     for (name, value) in rest {
         body.entry(name).or_insert(value);

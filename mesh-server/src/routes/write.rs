@@ -87,7 +87,7 @@ pub(crate) async fn answer(
     admission::begin_write(cx)?;
     let context = cx.write_context(&caller);
     let WriteReply { entity, id, body, created, .. } =
-        commit_and_read(&cx.shared.mesh, &cx.shared.changes, mutation, expected, context).await?;
+        commit_and_read(&cx.shared.mesh, &cx.shared.options.changes, mutation, expected, context).await?;
     if !id.is_empty() {
         cx.audit(|details| details.id = Some(id.clone()));
     }

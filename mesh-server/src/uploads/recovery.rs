@@ -23,7 +23,7 @@ impl App {
     /// # Errors
     /// Those of the store.
     pub async fn recover_uploads(&self) -> Result<RecoveryReport, StoreError> {
-        let Some(uploads) = &self.shared.uploads else { return Ok(RecoveryReport::default()) };
+        let Some(uploads) = &self.shared.options.uploads else { return Ok(RecoveryReport::default()) };
         let recorded = |key| is_recorded(&self.shared.mesh, uploads, key);
         mesh_uploads::recover(&*uploads.store, recorded).await
     }
@@ -35,7 +35,7 @@ impl App {
     /// # Errors
     /// Those of the store.
     pub async fn sweep_uploads(&self, min_age: Duration, remove: bool) -> Result<SweepReport, StoreError> {
-        let Some(uploads) = &self.shared.uploads else { return Ok(SweepReport::default()) };
+        let Some(uploads) = &self.shared.options.uploads else { return Ok(SweepReport::default()) };
         let recorded = |key| is_recorded(&self.shared.mesh, uploads, key);
         mesh_uploads::sweep_orphans(&*uploads.store, (min_age, remove), recorded).await
     }

@@ -13,7 +13,7 @@ fn app() -> AppBuilder {
 
 fn app_with_docs(options: Options) -> AppBuilder {
     let mut app = app();
-    app.docs = Some(options);
+    app.options.docs = Some(options);
     app
 }
 
@@ -25,7 +25,7 @@ fn app_with_docs_at(path: &str) -> AppBuilder {
 fn the_path_of_the_tools_for_agents_is_theirs() {
     let surface = |path: &str| {
         let mut app = app_with_docs_at(path);
-        app.mcp = Some(Mcp::default());
+        app.options.mcp = Some(Mcp::default());
         app.build()
     };
     assert_eq!(surface("/mesh/mcp").unwrap_err(), BuildError::DocsAtMcpPath("/mesh/mcp".to_owned()));
@@ -37,7 +37,7 @@ fn the_path_of_the_tools_for_agents_is_theirs() {
 fn the_docs_surface_does_not_hide_the_data() {
     let at = |base: &str, path: &str| {
         let mut app = app_with_docs_at(path);
-        app.base_path = BasePath::parse(base).unwrap();
+        app.options.base_path = BasePath::parse(base).unwrap();
         app.build()
     };
     for (base, path) in [("/mesh", "/mesh"), ("/api/mesh", "/api"), ("/", "/")] {

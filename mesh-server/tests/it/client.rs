@@ -125,14 +125,14 @@ impl Site {
         let persisted = Persisted::new(Registration::Open).memory(0, 0).store(Arc::new(queries.clone()));
         let store = FileStore::open(folder.join("files")).unwrap();
         let mut app = App::builder(mesh);
-        app.mutations = true;
-        app.events = Some(Events::default());
-        app.uploads = Some(Uploads::new(store));
+        app.options.mutations = true;
+        app.options.events = Some(Events::default());
+        app.options.uploads = Some(Uploads::new(store));
         if integrity {
-            app.persisted = Some(persisted);
+            app.options.persisted = Some(persisted.into());
             let secret = Secret::new("a secret that only tests have, and long enough").unwrap();
             let gate = Gate::new(Keys::new(&secret)).binding(Binding::Require);
-            app.authenticator.integrity = Some(Integrity::new(gate, Everybody));
+            app.options.authenticator.integrity = Some(Integrity::new(gate, Everybody));
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = Endpoint::parse(&format!("http://{}/mesh", listener.local_addr().unwrap())).unwrap();

@@ -17,7 +17,7 @@ use mesh_server::mesh_plan::{Mesh, memory::Tables};
 use mesh_server::mesh_schema::{FieldType, Schema};
 use mesh_server::mesh_wire::client::{self, Endpoint, Session};
 use mesh_server::mesh_wire::{BasePath, QuerySource};
-use mesh_server::{App, AppBuilder, ClientAddress, Integrity, Server};
+use mesh_server::{App, AppBuilder, ClientAddress, Fallback, Integrity, Server};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tower_service::Service;
@@ -35,12 +35,12 @@ fn app(base: &str) -> AppBuilder {
     let schema = Schema::builder().entity("post", |it| it.field("id", FieldType::Integer)).build().unwrap();
     let tables = Tables::new().with("posts", ["id"], [vec![1.into()]]);
     let mut app = App::builder(Mesh::builder(schema).default_resolver(tables).build().unwrap());
-    app.base_path = BasePath::parse(base).unwrap();
+    app.options.base_path = BasePath::parse(base).unwrap();
     app
 }
 
 fn nested(prefix: &str, base: &str, mut app: AppBuilder) -> Router {
-    app.base_path = BasePath::parse(base).unwrap();
+    app.options.base_path = BasePath::parse(base).unwrap();
     let mesh = app.build().unwrap().into_service();
     Router::new().nest_service(prefix, mesh.with_stripped_prefix(BasePath::parse(prefix).unwrap()))
 }
@@ -88,7 +88,7 @@ async fn paths_outside_of_the_base_are_those_of_the_fallback() {
     let hello =
         Router::new().route("/hello", axum::routing::post(async |name: String| format!("hello {name}")));
     let mut mesh = app("/mesh");
-    mesh.set_fallback(hello);
+    mesh.options.fallback = Some(Fallback::new(hello));
     let mesh = mesh.build().unwrap();
     let router = Router::new().fallback_service(mesh.into_service());
     let post = |path: &str| Request::post(path).body(Bytes::from_static(b"you")).unwrap();
@@ -104,7 +104,7 @@ async fn paths_outside_of_the_base_are_those_of_the_fallback() {
 async fn a_fallback_is_told_the_address_of_the_client() {
     let who = axum::routing::get(async |Extension(ClientAddress(address))| address.to_string());
     let mut mesh = app("/mesh");
-    mesh.set_fallback(Router::new().route("/who", who));
+    mesh.options.fallback = Some(Fallback::new(Router::new().route("/who", who)));
     let mesh = mesh.build().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
@@ -122,7 +122,7 @@ async fn signatures_cover_the_path_that_was_sent() {
     let integrity = Integrity::new(gate, Open);
     let signed = || {
         let mut app = app("/");
-        app.authenticator.integrity = Some(integrity.clone());
+        app.options.authenticator.integrity = Some(integrity.clone());
         app
     };
     let router = nested("/api/mesh", "/api/mesh", signed());

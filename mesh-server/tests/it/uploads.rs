@@ -65,7 +65,7 @@ impl Fixture {
         uploads.policy.max_bytes = 2000;
         let uploads = uploads.handler("user", "banner", Own(Arc::clone(&handled)));
         let mut app = App::builder(of_mesh(mesh).build().unwrap());
-        app.uploads = Some(of_uploads(uploads));
+        app.options.uploads = Some(of_uploads(uploads));
         let app = app.build().unwrap();
         Self { app, folder, handled }
     }

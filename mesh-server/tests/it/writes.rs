@@ -73,8 +73,8 @@ fn app_with_limits(path: &Path, limits: mesh_server::TransportLimits) -> App {
     let writer = sqlite.writer().unwrap();
     let mesh = Mesh::builder(schema()).default_resolver(sqlite).default_mutator(writer);
     let mut app = App::builder(mesh.build().unwrap());
-    app.mutations = true;
-    app.limits = limits;
+    app.options.mutations = true;
+    app.options.limits = limits;
     app.build().unwrap()
 }
 

@@ -140,7 +140,7 @@ fn check_queries(config: &Config, mesh: Mesh) -> Result<(), Failure> {
     let (_, tools) = queries(config, &mesh, None)?;
     if config.mcp.enabled != McpTools::Off {
         let mut app = App::builder(mesh);
-        app.mcp = Some(tools);
+        app.options.mcp = Some(tools);
         app.build().map_err(Failure::usage_error)?;
     }
     Ok(())

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     let mesh = Mesh::builder(source.schema).limits(config.plan_limits());
     let mesh = mesh.default_shared(database, None);
     let mut app = App::builder(mesh.build()?);
-    app.uploads = Some(store);
+    app.options.uploads = Some(store);
     let app = app.build()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let swept = {

@@ -51,10 +51,10 @@ pub(crate) fn run(args: &McpArgs) -> Result<(), Failure> {
     let runtime = runtime.enable_all().on_thread_park(mesh_sqlite::before_park).build()?;
     let served = runtime.block_on(async {
         let mut factory = AppFactory::open(&config, source.database).await?;
-        factory.local = principal;
+        factory.options.local_principal = principal;
         let app = factory.app(source.schema)?;
         let served = app.serve_mcp(tokio::io::stdin(), tokio::io::stdout()).await;
-        if let Some(audit) = &factory.audit {
+        if let Some(audit) = &factory.options.audit {
             audit::flush(audit, Instant::now(), config.shutdown_timeout);
         }
         served.map_err(Failure::usage_error)

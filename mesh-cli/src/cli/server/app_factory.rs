@@ -9,14 +9,11 @@ use mesh_integrity::{
     Authenticator, Binding, BoxFuture, Credentials, Gate, Identity, Keys, LoginError, MemoryNonces, Secret,
     UsersTable, unix_millis,
 };
-use mesh_plan::{Changes, Mesh, Mutator, Principal};
+use mesh_plan::{Mesh, Mutator};
 use mesh_schema::{Field, Schema};
 use mesh_server::mesh_integrity::passwords::Accounts;
 use mesh_server::otlp::Spans;
-use mesh_server::{
-    Admin, ApiKeys, App, AppBuilder, AuditLog, Bearer, Caller, ClientLimits, Events, Exports, Integrity,
-    Rates, Uploads,
-};
+use mesh_server::{Admin, App, AppBuilder, AppOptions, Caller, Events, Exports, Integrity, Rates};
 use mesh_wire::Cors;
 
 use crate::cli::failure::Failure;
@@ -39,25 +36,14 @@ const CURSOR_LABEL: &str = "mesh cursor";
 /// The parts of an application that are kept when the schema changes.
 pub(crate) struct AppFactory {
     pub(crate) config: Config,
-    /// The principal of all requests, if there is only one client.
-    pub(crate) local: Option<Principal>,
     pub(crate) database: Option<Database>,
     /// Health checks and metrics.
     pub(crate) admin: Admin,
+    /// The options that do not depend on the schema.
+    pub(crate) options: AppOptions,
     writer: Option<Arc<dyn Mutator>>,
     cursor_secret: Option<[u8; 32]>,
-    pub(crate) changes: Changes,
-    integrity: Option<Integrity>,
-    bearer: Option<Bearer>,
     state: Option<StateStores>,
-    uploads: Option<Uploads>,
-    cors: Option<Cors>,
-    exports: Option<Exports>,
-    rates: Rates,
-    clients: ClientLimits,
-    spans: Option<Spans>,
-    pub(crate) audit: Option<AuditLog>,
-    api_keys: Option<ApiKeys>,
 }
 
 impl AppFactory {
@@ -69,50 +55,30 @@ impl AppFactory {
         let secret = secret(config)?;
         let admin = admin::admin(database.as_ref());
         let state = state::open(config, database.as_ref(), &admin.health).await?;
-        let changes = Changes::new();
+        let mut options = options(config)?;
         if config.follows_changes()
             && let Some(database) = &database
         {
-            tokio::spawn(database.watch(changes.clone()));
+            tokio::spawn(database.watch(options.changes.clone()));
         }
-        let integrity = match &secret {
-            Some(secret) => Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?),
-            None => None,
-        };
-        let audit = audit::start(config, database.as_ref(), &admin.metrics).await?;
-        let api_keys = api_keys(config, database.as_ref()).await?;
-        let bearer = bearer(config, &admin.health).await?;
-        let (cors, limits, otlp) = (&config.cors.origins, &config.limits, &config.otlp);
-        Ok(Self {
-            admin,
-            audit,
-            api_keys,
-            database,
-            writer,
-            cursor_secret: secret.map(|secret| secret.derive(CURSOR_LABEL)),
-            changes,
-            integrity,
-            bearer,
-            state,
-            uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
-            cors: if cors.is_empty() { None } else { Some(Cors::new(cors)?) },
-            exports: config.export.enabled.then(|| {
-                let mut exports = Exports::at_once(config.exports_at_once());
-                exports.timeout = config.export.timeout;
-                exports
-            }),
-            clients: config.client_limits(),
-            rates: Rates::default()
-                .per_address(limits.per_address)
-                .per_session(limits.per_session)
-                .invalid_credentials_per_minute(limits.login_per_minute.saturating_mul(60)),
-            spans: otlp.endpoint.clone().map(|url| {
-                let headers = otlp.headers.iter().filter_map(|line| line.header()).collect();
-                Spans::new(url, headers, SERVICE)
-            }),
-            config: config.clone(),
-            local: None,
-        })
+        let authenticator = &mut options.authenticator;
+        if let Some(secret) = &secret {
+            authenticator.integrity =
+                Some(integrity(config, secret, database.as_ref(), state.as_ref()).await?);
+        }
+        authenticator.api_keys = api_keys(config, database.as_ref()).await?;
+        authenticator.bearer = bearer(config, &admin.health).await?;
+        authenticator.allows_unsigned_bearers = config.bearer.unsigned;
+        if !config.bearer.anonymous.is_empty() {
+            authenticator.anonymous = Some(Caller::anonymous(config.bearer.anonymous.as_str()));
+        }
+        options.audit = audit::start(config, database.as_ref(), &admin.metrics).await?;
+        match config.admin.listen {
+            None => options.admin = Some(admin.clone()),
+            Some(_) => options.metrics = Some(admin.metrics.clone()),
+        }
+        let cursor_secret = secret.map(|secret| secret.derive(CURSOR_LABEL));
+        Ok(Self { config: config.clone(), database, admin, options, writer, cursor_secret, state })
     }
 
     /// Builds the application for a schema.
@@ -147,62 +113,54 @@ impl AppFactory {
         if mesh.has_policies() {
             useless_caching(config).iter().for_each(|warning| tracing::warn!("{warning}"));
         }
-        let mut app = App::builder(Arc::clone(&mesh));
-        app.caching = caching;
-        app.base_path = config.base.clone();
-        app.limits = config.transport_limits();
-        app.rates = self.rates.clone();
-        app.client_limits = self.clients.clone();
-        app.trusted_proxies = config.trusted_proxies.clone();
-        app.allowed_hosts = config.hosts();
-        app.mutations = config.mutations.enabled;
-        app.server_timing = true;
-        match config.admin.listen {
-            None => app.admin = Some(self.admin.clone()),
-            Some(_) => app.metrics = Some(self.admin.metrics.clone()),
-        }
-        app.audit = self.audit.clone();
-        app.spans = self.spans.clone();
-        app.uploads = self.uploads.clone().filter(|_| takes_files);
-        app.cors = self.cors.clone();
-        app.exports = self.exports.clone();
+        let mut options = self.options.clone();
+        options.caching = caching;
+        options.uploads = options.uploads.filter(|_| takes_files);
         if config.docs.enabled {
-            app.docs = Some(entity_settings::docs(config, mesh.schema())?);
+            options.docs = Some(entity_settings::docs(config, mesh.schema())?);
         }
         let (registry, tools) = queries(config, &mesh, self.state.as_ref())?;
-        app.persisted = registry;
-        app.mcp = (config.mcp.enabled != McpTools::Off).then_some(tools);
-        self.set_changes(&mut app);
-        self.set_callers(&mut app);
-        app.build().map_err(Failure::usage_error)
+        options.persisted = registry.map(Arc::new);
+        options.mcp = (config.mcp.enabled != McpTools::Off).then_some(tools);
+        AppBuilder { mesh, options }.build().map_err(Failure::usage_error)
     }
+}
 
-    /// Sets the channel of changes, and the event streams that report them.
-    fn set_changes(&self, app: &mut AppBuilder) {
-        let config = &self.config;
-        if config.follows_changes() {
-            app.changes = self.changes.clone();
-        }
-        if config.events.enabled {
-            let mut events = Events::default();
-            events.heartbeat = config.events.heartbeat;
-            app.events = Some(events);
-        }
-    }
-
-    /// Sets how callers identify themselves.
-    fn set_callers(&self, app: &mut AppBuilder) {
-        let settings = &self.config.bearer;
-        let authenticator = &mut app.authenticator;
-        authenticator.integrity = self.integrity.clone();
-        authenticator.api_keys = self.api_keys.clone();
-        authenticator.bearer = self.bearer.clone();
-        authenticator.allows_unsigned_bearers = settings.unsigned;
-        if !settings.anonymous.is_empty() {
-            authenticator.anonymous = Some(Caller::anonymous(settings.anonymous.as_str()));
-        }
-        app.local_principal = self.local.clone();
-    }
+/// Returns the options that the settings alone determine.
+fn options(config: &Config) -> Result<AppOptions, Failure> {
+    let (limits, origins, otlp) = (&config.limits, &config.cors.origins, &config.otlp);
+    let exports = || {
+        let mut exports = Exports::at_once(config.exports_at_once());
+        exports.timeout = config.export.timeout;
+        exports
+    };
+    let events = || {
+        let mut events = Events::default();
+        events.heartbeat = config.events.heartbeat;
+        events
+    };
+    Ok(AppOptions {
+        base_path: config.base.clone(),
+        limits: config.transport_limits(),
+        rates: Rates::default()
+            .per_address(limits.per_address)
+            .per_session(limits.per_session)
+            .invalid_credentials_per_minute(limits.login_per_minute.saturating_mul(60)),
+        client_limits: config.client_limits(),
+        trusted_proxies: config.trusted_proxies.clone(),
+        allowed_hosts: config.hosts(),
+        mutations: config.mutations.enabled,
+        server_timing: true,
+        uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
+        events: config.events.enabled.then(events),
+        exports: config.export.enabled.then(exports),
+        cors: if origins.is_empty() { None } else { Some(Cors::new(origins)?) },
+        spans: otlp.endpoint.clone().map(|url| {
+            let headers = otlp.headers.iter().filter_map(|line| line.header()).collect();
+            Spans::new(url, headers, SERVICE)
+        }),
+        ..AppOptions::default()
+    })
 }
 
 /// Returns the secret of the deployment if requests are signed.

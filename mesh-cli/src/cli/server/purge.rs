@@ -18,5 +18,5 @@ pub(crate) fn start(config: &Config, factory: &AppFactory, current: &Current) {
     if let Some(header) = config.caching.tags {
         purge.tags = header;
     }
-    purge.start(current, &factory.changes, &factory.admin.metrics);
+    purge.start(current, &factory.options.changes, &factory.admin.metrics);
 }

@@ -57,7 +57,7 @@ pub(crate) fn serve(
         // Signals are handled before the server announces that it is ready.
         let stop = stop_signal()?;
         admin::listen(config, &factory.admin, &current).await?;
-        let (health, audit) = (factory.admin.health.clone(), factory.audit.clone());
+        let (health, audit) = (factory.admin.health.clone(), factory.options.audit.clone());
         purge::start(config, &factory, &current);
         let stopped = Arc::new(OnceLock::new());
         let stop_time = Arc::clone(&stopped);

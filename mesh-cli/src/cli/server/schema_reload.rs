@@ -128,7 +128,7 @@ async fn reload(factory: &AppFactory, current: &Current, reason: &str) -> Result
     let built = start.elapsed();
     current.replace(app);
     // Replies that caches have stored may have another shape.
-    factory.changes.notify(Change::anything());
+    factory.options.changes.notify(Change::anything());
     let swapped = start.elapsed().saturating_sub(built);
     for note in notes {
         tracing::info!("{note}");

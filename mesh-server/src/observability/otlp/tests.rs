@@ -68,7 +68,7 @@ fn app(spans: Spans) -> App {
     };
     let mesh = Mesh::builder(schema.unwrap()).resolver("post", posts).build().unwrap();
     let mut app = App::builder(mesh);
-    app.spans = Some(spans);
+    app.options.spans = Some(spans);
     app.build().unwrap()
 }
 

@@ -41,7 +41,7 @@ pub(super) async fn find_record(
 
 /// Writes the key of the file into its column, and the other fields.
 pub(super) async fn write_column(
-    Shared { mesh, changes, .. }: &Shared,
+    Shared { mesh, options, .. }: &Shared,
     upload: &Upload,
     context: Context,
 ) -> Result<NewId, WireError> {
@@ -54,7 +54,7 @@ pub(super) async fn write_column(
         .with_reply(&query)
         .with_principal(principal.as_deref());
     let mutation = mesh.plan_write(&request)?;
-    let reply = commit(mesh, changes, mutation, None, context).await?;
+    let reply = commit(mesh, &options.changes, mutation, None, context).await?;
     if upload.id.is_some() {
         return Ok(None);
     }

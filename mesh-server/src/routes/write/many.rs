@@ -50,7 +50,7 @@ pub(super) async fn create(
             None => error,
         }
     };
-    let created = commit_all(&cx.shared.changes, &context, creating, failed).await?;
+    let created = commit_all(&cx.shared.options.changes, &context, creating, failed).await?;
     cx.audit(|details| {
         details.ids =
             created.changes.iter().filter_map(|change| change.id.as_deref().map(str::to_owned)).collect();

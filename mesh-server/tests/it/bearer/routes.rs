@@ -10,7 +10,7 @@ use crate::integrity::site::{self, Ask, Login, Site, gate, signed_app};
 
 fn signed_bearer_app() -> AppBuilder {
     let mut app = signed_app(gate());
-    app.authenticator.bearer = Some(bearer());
+    app.options.authenticator.bearer = Some(bearer());
     app
 }
 
@@ -72,7 +72,7 @@ async fn every_route_requires_a_bearer_that_is_valid() {
 async fn a_bearer_alone_does_not_pass_where_signatures_are_required() {
     let signed = |unsigned| {
         let mut app = signed_bearer_app();
-        app.authenticator.allows_unsigned_bearers = unsigned;
+        app.options.authenticator.allows_unsigned_bearers = unsigned;
         with_everything(app)
     };
     let (strict, _folder) = signed(false);
@@ -125,7 +125,7 @@ async fn routes_of_the_application_are_given_the_caller() {
 #[tokio::test]
 async fn requests_without_a_credential_may_read_beside_sessions() {
     let mut app = signed_app(gate());
-    app.authenticator.anonymous = Some(Caller::anonymous("guest"));
+    app.options.authenticator.anonymous = Some(Caller::anonymous("guest"));
     let site = Site::from(app);
     assert_eq!(site.send(Ask::get("/mesh/post", ALL)).await.status, 200);
     let ignored = Ask::get("/mesh/post", ALL).header("Authorization", "Bearer x");

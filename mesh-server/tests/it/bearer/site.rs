@@ -43,7 +43,7 @@ pub(crate) fn bearer() -> Bearer {
 /// Starts an application that requires bearers.
 pub(crate) fn bearer_app() -> AppBuilder {
     let mut app = App::builder(mesh());
-    app.authenticator.bearer = Some(bearer());
+    app.options.authenticator.bearer = Some(bearer());
     app
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
-use mesh_server::{Server, Timeouts};
+use mesh_server::{Fallback, Server, Timeouts};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -109,7 +109,7 @@ async fn a_request_that_was_asked_for_its_body_leaves_the_connection_open() {
 #[tokio::test]
 async fn a_handler_may_read_the_body_while_it_replies() {
     let echo = axum::routing::post(async |body: Body| Response::new(body));
-    let app = app_with(|app| app.set_fallback(Router::new().route("/echo", echo)));
+    let app = app_with(|app| app.options.fallback = Some(Fallback::new(Router::new().route("/echo", echo))));
     let served = Served::start(Server::new(app)).await;
     let mut stream = served.connect().await;
     for _ in 0..2 {

@@ -96,11 +96,11 @@ impl Site {
         let changes = Changes::new();
         let listener = changes.listen();
         let mut app = App::builder(mesh.build().unwrap());
-        app.mutations = true;
-        app.changes = changes;
-        app.client_limits = limits;
-        app.metrics = Some(metrics.clone());
-        app.audit = Some(audit.clone());
+        app.options.mutations = true;
+        app.options.changes = changes;
+        app.options.client_limits = limits;
+        app.options.metrics = Some(metrics.clone());
+        app.options.audit = Some(audit.clone());
         let app = app.build().unwrap();
         Self { app, storage, metrics, audit, entries, changes: listener }
     }

@@ -16,8 +16,8 @@ const LONG: Duration = Duration::from_secs(120);
 async fn serve_two() -> Served {
     let limits = TransportLimits { request_timeout: LONG, ..TransportLimits::default() };
     let app = app_with(|app| {
-        app.limits = limits;
-        app.client_limits = ClientLimits::new().requests(2);
+        app.options.limits = limits;
+        app.options.client_limits = ClientLimits::new().requests(2);
     });
     Served::start(Server::new(app)).await
 }

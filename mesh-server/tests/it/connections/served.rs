@@ -90,7 +90,7 @@ pub(crate) fn app() -> App {
 }
 
 pub(crate) fn app_with_limits(limits: TransportLimits) -> App {
-    app_with(|app| app.limits = limits)
+    app_with(|app| app.options.limits = limits)
 }
 
 pub(crate) fn app_with(change: impl FnOnce(&mut AppBuilder)) -> App {

@@ -179,7 +179,7 @@ async fn an_http2_client_with_a_closed_window_is_closed_and_a_slow_one_is_not() 
 #[tokio::test]
 async fn slow_readers_make_room_for_others() {
     let limits = ClientLimits::new().unread_bytes(20 << 20);
-    let app = app_with(|app| app.client_limits = limits);
+    let app = app_with(|app| app.options.client_limits = limits);
     let served = Served::start(Server::new(app).timeouts(long_timeouts())).await;
     let mut slow = served.connect().await;
     slow.write_all(text("large").as_bytes()).await.unwrap();

@@ -42,7 +42,7 @@ async fn a_bound_signature_is_valid_for_one_request() {
 #[tokio::test]
 async fn a_query_id_is_signed_with_its_registered_format() {
     let mut app = signed_app(gate());
-    app.persisted = Some(Persisted::new(Registration::Signed));
+    app.options.persisted = Some(Persisted::new(Registration::Signed).into());
     let site = Site::from(app);
     let login = site.login().await;
     let body = json!({"query": "{ post title }", "format": "ql"});

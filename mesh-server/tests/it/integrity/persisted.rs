@@ -13,8 +13,8 @@ const LIST_ID: &str = "q_b1ac7d3161a94b016491ac001920b033";
 async fn registrations_and_integrity() {
     let register = || Ask::post("/mesh/queries", &json!({"query": LIST, "format": "ql"}));
     let by_id = || Ask::new("GET", "/mesh/post").header("X-Mesh-Query-Id", LIST_ID);
-    let with = |persisted, mut app: AppBuilder| {
-        app.persisted = Some(persisted);
+    let with = |persisted: Persisted, mut app: AppBuilder| {
+        app.options.persisted = Some(persisted.into());
         Site::from(app)
     };
     let signed = |persisted| with(persisted, signed_app(gate()));

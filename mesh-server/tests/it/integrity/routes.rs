@@ -24,10 +24,10 @@ pub(crate) fn with_everything(mut app: AppBuilder) -> (Site, Folder) {
     let path = std::env::temp_dir().join(format!("mesh-integrity-{}", std::process::id()));
     let folder = Folder(path.clone());
     let store = FileStore::open(&path).unwrap();
-    app.persisted = Some(Persisted::new(Registration::Signed));
-    app.mutations = true;
-    app.events = Some(Events::default());
-    app.uploads = Some(mesh_server::Uploads::new(store));
+    app.options.persisted = Some(Persisted::new(Registration::Signed).into());
+    app.options.mutations = true;
+    app.options.events = Some(Events::default());
+    app.options.uploads = Some(mesh_server::Uploads::new(store));
     (Site::from(app), folder)
 }
 

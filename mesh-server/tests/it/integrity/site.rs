@@ -212,7 +212,7 @@ impl Reply {
 /// Starts an application that requires signatures.
 pub(crate) fn signed_app(gate: Gate) -> AppBuilder {
     let mut app = App::builder(mesh());
-    app.authenticator.integrity = Some(Integrity::new(gate, Names));
+    app.options.authenticator.integrity = Some(Integrity::new(gate, Names));
     app
 }
 

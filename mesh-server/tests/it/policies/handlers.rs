@@ -76,8 +76,8 @@ impl Site {
         let sqlite = Database::open(&file).unwrap();
         let mesh = Mesh::builder(schema).default_mutator(sqlite.writer().unwrap()).default_resolver(sqlite);
         let mut app = App::builder(mesh.policy(policy).build().unwrap());
-        app.mutations = true;
-        app.authenticator.integrity = Some(Integrity::new(gate(), Names));
+        app.options.mutations = true;
+        app.options.authenticator.integrity = Some(Integrity::new(gate(), Names));
         let app = app.build().unwrap();
         let mesh = app.clone().into_service();
         let echo = async |State(app): State<App>, Path(name): Path<String>, request: AxumRequest| {

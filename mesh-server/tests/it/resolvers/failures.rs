@@ -47,7 +47,7 @@ fn app() -> App {
     let mesh =
         Mesh::builder(schema.build().unwrap()).default_resolver(resolve).limits(limits).build().unwrap();
     let mut app = App::builder(mesh);
-    app.limits.request_timeout = Duration::from_millis(200);
+    app.options.limits.request_timeout = Duration::from_millis(200);
     app.build().unwrap()
 }
 
