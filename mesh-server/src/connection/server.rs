@@ -32,15 +32,35 @@ const SLOW_READER_INTERVAL: Duration = Duration::from_millis(250);
 /// Serves an [`App`](crate::App) on a listener over HTTP/1.1 and HTTP/2.
 ///
 /// With TLS the protocol is negotiated by ALPN; without, clients use HTTP/2 by prior knowledge.
+///
+/// ```no_run
+/// use mesh_server::{App, Server, Workers};
+///
+/// # fn serve(app: App) -> std::io::Result<()> {
+/// let workers = Workers::start(std::thread::available_parallelism()?.get() - 1, || {})?;
+/// tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+///     let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
+///     let server = Server { workers: Some(workers), ..Server::new(app) };
+///     server.serve(listener, std::future::pending()).await
+/// })
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Server {
-    app: Current,
-    max_connections: usize,
-    shutdown_timeout: Duration,
-    timeouts: Timeouts,
-    workers: Option<Workers>,
+    /// The application.
+    pub app: Current,
+    /// The maximum number of open connections, at least 1. Further connections wait in the listener's backlog.
+    pub max_connections: usize,
+    /// How long active requests may take to finish during a shutdown.
+    pub shutdown_timeout: Duration,
+    /// How long the server waits for clients.
+    pub timeouts: Timeouts,
+    /// Threads over which connections are distributed, and over the task that calls [`serve`](Self::serve). A current-thread
+    /// runtime with one worker for each further CPU serves more requests than one runtime with as many threads.
+    pub workers: Option<Workers>,
+    /// Requires TLS on all connections.
     #[cfg(feature = "tls")]
-    tls: Option<Tls>,
+    pub tls: Option<Tls>,
 }
 
 impl Server {
@@ -58,64 +78,18 @@ impl Server {
         }
     }
 
-    /// Sets the maximum number of open connections. Further connections wait in the listener's backlog.
-    #[must_use]
-    pub fn max_connections(mut self, connections: usize) -> Self {
-        self.max_connections = connections.clamp(1, u32::MAX as usize);
-        self
-    }
-
-    /// Sets how long active requests may take to finish during a shutdown.
-    #[must_use]
-    pub fn shutdown_timeout(mut self, timeout: Duration) -> Self {
-        self.shutdown_timeout = timeout;
-        self
-    }
-
-    /// Sets how long the server waits for clients.
-    #[must_use]
-    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
-        self.timeouts = timeouts;
-        self
-    }
-
-    /// Distributes connections over these threads and the task that calls [`serve`](Self::serve).
-    ///
-    /// A current-thread runtime with one worker for each further CPU serves more requests than one runtime with as many
-    /// threads.
-    ///
-    /// ```no_run
-    /// use mesh_server::{App, Server, Workers};
-    ///
-    /// # fn serve(app: App) -> std::io::Result<()> {
-    /// let workers = Workers::start(std::thread::available_parallelism()?.get() - 1, || {})?;
-    /// tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
-    ///     let listener = tokio::net::TcpListener::bind("127.0.0.1:4000").await?;
-    ///     Server::new(app).workers(workers).serve(listener, std::future::pending()).await
-    /// })
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn workers(mut self, workers: Workers) -> Self {
-        self.workers = Some(workers);
-        self
-    }
-
-    /// Requires TLS on all connections.
-    #[cfg(feature = "tls")]
-    #[must_use]
-    pub fn tls(mut self, tls: Tls) -> Self {
-        self.tls = Some(tls);
-        self
-    }
-
     /// Serves until `shutdown` completes, then stops accepting connections, waits for active requests at most for the
     /// shutdown timeout, and returns.
     ///
     /// # Errors
     /// The listener is not listening any more, or a worker thread has panicked. A connection that cannot be accepted, for
     /// example for lack of file descriptors, is logged and is no error.
-    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+    pub async fn serve(
+        mut self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<()> {
+        self.max_connections = self.max_connections.clamp(1, u32::MAX as usize);
         let app = self.app.get();
         let permits = Arc::new(Semaphore::new(self.max_connections));
         let (shutdown_sender, shutdown_state) = watch::channel(Shutdown::Running);

@@ -41,13 +41,13 @@ pub(crate) fn serve(
         let app = factory.app(source.schema)?;
         app.recover_uploads().await.context("cannot clean up the stored files")?;
         let current = Current::new(app);
-        let mut server = Server::new(current.clone())
-            .max_connections(connections(config.limits.connections, threads))
-            .shutdown_timeout(config.shutdown_timeout)
-            .workers(workers);
+        let mut server = Server::new(current.clone());
+        server.max_connections = connections(config.limits.connections, threads);
+        server.shutdown_timeout = config.shutdown_timeout;
+        server.workers = Some(workers);
         let mut scheme = "http";
         if let Some((certificate, key)) = config.tls.files() {
-            server = server.tls(Tls::open(certificate, key).context("[tls]")?);
+            server.tls = Some(Tls::open(certificate, key).context("[tls]")?);
             scheme = "https";
         }
         let listener =

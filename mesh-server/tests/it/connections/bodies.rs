@@ -80,7 +80,7 @@ async fn a_connection_with_a_long_unread_body_announces_its_close() {
 async fn a_long_unread_body_may_still_be_sent_for_a_while() {
     let short = Duration::from_millis(150);
     let timeouts = Timeouts { head: short, idle: short, ..Timeouts::default() };
-    let served = Served::start(Server::new(app()).timeouts(timeouts)).await;
+    let served = Served::start(Server { timeouts, ..Server::new(app()) }).await;
     let mut stream = served.connect().await;
     stream.write_all(refused(50_000_000, "").as_bytes()).await.unwrap();
     for _ in 0..30 {

@@ -247,7 +247,7 @@ async fn unread_answers_change_no_other_answer() {
 async fn a_shutdown_awaits_writes_that_have_begun_to_commit() {
     for commits in [true, false] {
         let mut site = Site::new();
-        let server = Server::new(site.app.clone()).shutdown_timeout(Duration::ZERO);
+        let server = Server { shutdown_timeout: Duration::ZERO, ..Server::new(site.app.clone()) };
         let mut served = Served::start(server).await;
         let mut stream = served.connect().await;
         stream.write_all(text().as_bytes()).await.unwrap();

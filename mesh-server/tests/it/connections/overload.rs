@@ -91,7 +91,7 @@ async fn a_client_that_disconnects_releases_its_permit() {
 
 #[tokio::test]
 async fn connections_above_the_limit_wait_to_be_accepted() {
-    let served = Served::start(Server::new(app()).max_connections(2)).await;
+    let served = Served::start(Server { max_connections: 2, ..Server::new(app()) }).await;
     let (first, _second) = (served.connect().await, served.connect().await);
     let asking = tokio::spawn(ask(served.connect().await, Version::HTTP_11, "quick"));
     tokio::time::sleep(Duration::from_millis(100)).await;

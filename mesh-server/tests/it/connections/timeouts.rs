@@ -21,7 +21,7 @@ fn long_timeouts() -> Timeouts {
 
 /// Starts a server for one connection at a time, so that serving another one shows that the previous one has ended.
 async fn serve(timeouts: Timeouts) -> Served {
-    Served::start(Server::new(app()).timeouts(timeouts).max_connections(1)).await
+    Served::start(Server { timeouts, max_connections: 1, ..Server::new(app()) }).await
 }
 
 /// Reads until the connection is closed. Returns what was received and how long that took.
@@ -180,7 +180,7 @@ async fn an_http2_client_with_a_closed_window_is_closed_and_a_slow_one_is_not() 
 async fn slow_readers_make_room_for_others() {
     let limits = ClientLimits::new().unread_bytes(20 << 20);
     let app = app_with(|app| app.options.client_limits = limits);
-    let served = Served::start(Server::new(app).timeouts(long_timeouts())).await;
+    let served = Served::start(Server { timeouts: long_timeouts(), ..Server::new(app) }).await;
     let mut slow = served.connect().await;
     slow.write_all(text("large").as_bytes()).await.unwrap();
     // A reply alone does not exceed the bound.
@@ -199,7 +199,8 @@ async fn slow_readers_make_room_for_others() {
 #[tokio::test]
 async fn a_body_that_stalls_is_refused() {
     let limits = TransportLimits { body_timeout: SHORT, request_timeout: LONG, ..TransportLimits::default() };
-    let server = Server::new(app_with_limits(limits)).timeouts(long_timeouts()).max_connections(1);
+    let server =
+        Server { timeouts: long_timeouts(), max_connections: 1, ..Server::new(app_with_limits(limits)) };
     let served = Served::start(server).await;
     let head = "POST /mesh HTTP/1.1\r\nHost: mesh.test\r\nContent-Type: application/json\r\n";
     for rest_of_head in

@@ -102,7 +102,7 @@ impl Client {
 #[tokio::test]
 async fn version_and_protocol_are_negotiated() {
     let files = Files::new();
-    let served = Served::start(Server::new(app()).tls(files.open())).await;
+    let served = Served::start(Server { tls: Some(files.open()), ..Server::new(app()) }).await;
     let cases: [(&[&str], Option<&str>, Version); 4] = [
         (&["h2", "http/1.1"], Some("h2"), Version::HTTP_2),
         (&["http/1.1", "h2"], Some("h2"), Version::HTTP_2),
@@ -127,7 +127,7 @@ async fn version_and_protocol_are_negotiated() {
 #[tokio::test]
 async fn a_new_pair_is_loaded_and_an_invalid_one_is_not() {
     let files = Files::new();
-    let served = Served::start(Server::new(app()).tls(files.open())).await;
+    let served = Served::start(Server { tls: Some(files.open()), ..Server::new(app()) }).await;
     let before = Client::new(files.trusted());
     // An open connection is not affected by a new certificate.
     let mut open =
@@ -173,7 +173,7 @@ async fn a_new_pair_is_loaded_and_an_invalid_one_is_not() {
 #[tokio::test]
 async fn plain_http_is_refused_with_a_hint() {
     let files = Files::new();
-    let served = Served::start(Server::new(app()).tls(files.open())).await;
+    let served = Served::start(Server { tls: Some(files.open()), ..Server::new(app()) }).await;
     let mut stream = served.connect().await;
     stream.write_all(text("quick").as_bytes()).await.unwrap();
     let reply = reply(&mut stream).await;
@@ -187,8 +187,9 @@ async fn plain_http_is_refused_with_a_hint() {
 async fn an_incomplete_handshake_times_out() {
     let files = Files::new();
     let handshake = 2 * SECOND;
-    let server = Server::new(app()).tls(files.open()).max_connections(3);
-    let mut served = Served::start(server.timeouts(Timeouts { handshake, ..Timeouts::default() })).await;
+    let server = Server { tls: Some(files.open()), max_connections: 3, ..Server::new(app()) };
+    let mut served =
+        Served::start(Server { timeouts: Timeouts { handshake, ..Timeouts::default() }, ..server }).await;
     // As many connections as may be open, so that others are served only after these time out.
     for begun in [&b""[..], b"\x16", b"\x16\x03\x01\x00\xff\x01\x00"] {
         let mut stream = served.connect().await;

@@ -17,7 +17,7 @@ use super::served::{ANSWER, Served, app, ask, row, text, within};
 const LONG: Duration = Duration::from_secs(120);
 
 async fn start(server: Server, workers: usize) -> Served {
-    Served::start(server.workers(Workers::start(workers, || {}).unwrap())).await
+    Served::start(Server { workers: Some(Workers::start(workers, || {}).unwrap()), ..server }).await
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn connections_are_spread_over_all_threads() {
 
 #[tokio::test]
 async fn a_shutdown_finishes_or_aborts_requests_on_all_threads() {
-    let server = Server::new(app()).shutdown_timeout(Duration::from_secs(3));
+    let server = Server { shutdown_timeout: Duration::from_secs(3), ..Server::new(app()) };
     let mut served = start(server, 2).await;
     let mut streams = Vec::new();
     for entity in ["slow", "slow", "slow", "stuck", "stuck", "stuck"] {
