@@ -153,11 +153,7 @@ async fn in_time<T>(
     })
 }
 
-impl fmt::Debug for Integrity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Integrity").field("gate", &self.gate).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Integrity);
 
 #[cfg(test)]
 mod tests {

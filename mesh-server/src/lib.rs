@@ -49,6 +49,17 @@
 
 #![deny(missing_docs)]
 
+/// Implements `Debug` for types with secrets, functions or caches: it shows only their names.
+macro_rules! opaque_debug {
+    ($name:ident) => {
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
 mod app;
 mod clients;
 mod connection;

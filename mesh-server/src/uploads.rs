@@ -4,7 +4,6 @@ pub(crate) mod recovery;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use mesh_integrity::Session;
@@ -82,14 +81,7 @@ impl Uploads {
     }
 }
 
-impl fmt::Debug for Uploads {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Uploads")
-            .field("store", &self.store)
-            .field("policy", &self.policy)
-            .finish_non_exhaustive()
-    }
-}
+opaque_debug!(Uploads);
 
 /// A stored file that has passed all checks and is to be recorded.
 #[derive(Clone, Debug)]

@@ -1,7 +1,6 @@
 //! The service of the application for paths that the protocol does not have.
 
 use std::convert::Infallible;
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -43,8 +42,4 @@ impl Fallback {
     }
 }
 
-impl fmt::Debug for Fallback {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Fallback(..)")
-    }
-}
+opaque_debug!(Fallback);

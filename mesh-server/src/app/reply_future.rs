@@ -5,7 +5,6 @@
 
 use std::borrow::Borrow;
 use std::convert::Infallible;
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -56,8 +55,4 @@ impl Future for ReplyFuture {
     }
 }
 
-impl fmt::Debug for ReplyFuture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ReplyFuture")
-    }
-}
+opaque_debug!(ReplyFuture);

@@ -1,13 +1,13 @@
 //! Counts of held resources by key. A key is stored only as long as something is held for it.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
 /// Counts by key.
+#[derive(Debug)]
 pub(crate) struct Counts<K>(Mutex<HashMap<K, usize>>);
 
 impl<K: Copy + Eq + Hash> Counts<K> {
@@ -38,12 +38,6 @@ impl<K: Copy + Eq + Hash> Counts<K> {
 impl<K> Default for Counts<K> {
     fn default() -> Self {
         Self(Mutex::default())
-    }
-}
-
-impl<K> fmt::Debug for Counts<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Counts").field("keys", &self.0.lock().len()).finish_non_exhaustive()
     }
 }
 

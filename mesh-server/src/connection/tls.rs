@@ -1,6 +1,5 @@
 //! TLS: the certificate and its key, reloaded when their files change, and the handshake.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,11 +93,7 @@ impl Tls {
     }
 }
 
-impl fmt::Debug for Tls {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tls").field("certificate", &self.certificate).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Tls);
 
 /// The outcome of [`Tls::handshake`].
 pub(super) enum Handshake {
@@ -107,6 +102,7 @@ pub(super) enum Handshake {
 }
 
 /// The certificate files and the last valid pair that they contained.
+#[derive(Debug)]
 struct ReloadedCertificate {
     certificate_path: PathBuf,
     key_path: PathBuf,
@@ -122,12 +118,6 @@ impl ReloadedCertificate {
 impl ResolvesServerCert for ReloadedCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(Arc::clone(&self.current.read()))
-    }
-}
-
-impl fmt::Debug for ReloadedCertificate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReloadedCertificate").field("path", &self.certificate_path).finish_non_exhaustive()
     }
 }
 
@@ -152,7 +142,8 @@ fn load(certificate: &Path, key: &Path) -> Result<CertifiedKey, TlsError> {
 }
 
 /// The error of a certificate or key that cannot be used.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct TlsError(String);
 
 impl TlsError {
@@ -169,11 +160,3 @@ impl TlsError {
         Self(format!("cannot use the certificate in {}: {error}", path.display()))
     }
 }
-
-impl fmt::Display for TlsError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for TlsError {}

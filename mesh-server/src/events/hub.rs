@@ -1,6 +1,5 @@
 //! The event streams of one application.
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -125,9 +124,4 @@ impl Hub {
     }
 }
 
-impl fmt::Debug for Hub {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (streams, readings) = self.counts();
-        f.debug_struct("Hub").field("streams", &streams).field("readings", &readings).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Hub);

@@ -1,6 +1,5 @@
 //! API keys, which are looked up by their hash and cached for a short time. `SPEC §17.3`
 
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -185,11 +184,7 @@ impl From<ApiKeyError> for WireError {
     }
 }
 
-impl fmt::Debug for ApiKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApiKeys").field("cached", &self.shared.known.len()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(ApiKeys);
 
 #[cfg(test)]
 mod tests {

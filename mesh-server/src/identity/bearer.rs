@@ -1,6 +1,5 @@
 //! Bearers: their keys, and a cache of those that have been verified. `SPEC §17.1`
 
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
@@ -147,9 +146,4 @@ impl Bearer {
     }
 }
 
-/// Shows neither keys nor tokens.
-impl fmt::Debug for Bearer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bearer").field("verifier", &self.shared.verifier).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Bearer);

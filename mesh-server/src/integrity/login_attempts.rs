@@ -1,6 +1,5 @@
 //! Limits of failed logins, per account and per address. `SPEC §12.6`
 
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,11 +52,7 @@ impl Attempts {
     }
 }
 
-impl fmt::Debug for Attempts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Attempts").field("per_minute", &self.per_minute).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Attempts);
 
 /// An attempt that is counted.
 #[must_use = "an attempt that is no guess has to be uncounted"]

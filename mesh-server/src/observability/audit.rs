@@ -13,7 +13,6 @@ mod tests;
 
 use std::collections::VecDeque;
 use std::error::Error;
-use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -101,11 +100,7 @@ impl AuditLog {
     }
 }
 
-impl fmt::Debug for AuditLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AuditLog").field("values", &self.values).finish_non_exhaustive()
-    }
-}
+opaque_debug!(AuditLog);
 
 /// Writes entries until the process ends.
 fn write_all(queue: &Queue, mut sink: impl AuditSink) {

@@ -1,7 +1,6 @@
 //! Named health checks. Their states are set directly or by probes.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -94,11 +93,7 @@ impl Health {
     }
 }
 
-impl fmt::Debug for Health {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Health").field("states", &*self.shared.states.lock()).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Health);
 
 /// The states of all checks at one time.
 #[derive(Clone, Debug, PartialEq, Eq)]

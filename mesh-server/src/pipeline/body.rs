@@ -4,7 +4,6 @@ mod pace;
 mod request;
 
 use std::error::Error;
-use std::fmt;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -106,11 +105,4 @@ impl hyper::body::Body for Body {
     }
 }
 
-impl fmt::Debug for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Kind::Bytes(_) => "Body::Bytes",
-            Kind::Stream(_) => "Body::Stream",
-        })
-    }
-}
+opaque_debug!(Body);

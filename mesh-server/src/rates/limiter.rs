@@ -1,6 +1,5 @@
 //! The rate limiter, a generic cell rate algorithm over a table of fixed size: many keys cannot exhaust memory.
 
-use std::fmt;
 use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -119,11 +118,7 @@ impl Limiter {
     }
 }
 
-impl fmt::Debug for Limiter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limiter").field("refused", &self.refused).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Limiter);
 
 /// Rounds up to whole seconds, at least one.
 pub(crate) fn whole_seconds(wait: Duration) -> u32 {

@@ -1,7 +1,6 @@
 //! Requests to routes that an application defines in a router of its own. They pass the same stages as all others: a
 //! handler is called with an authenticated caller and a body that the signature covers. `SPEC §7.4`
 
-use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -160,11 +159,7 @@ impl Call {
     }
 }
 
-impl fmt::Debug for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("context", &self.context).finish_non_exhaustive()
-    }
-}
+opaque_debug!(Call);
 
 /// The reply of a handler: 200 with JSON or, by default, 204 without content.
 #[derive(Clone, Debug, Default)]
