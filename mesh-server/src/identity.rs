@@ -6,7 +6,6 @@ pub(crate) mod bearer;
 pub(crate) mod caller;
 #[cfg(feature = "jwks")]
 pub(crate) mod jwks;
-#[cfg(feature = "jwks")]
 mod refresh;
 pub(crate) mod request_parts;
 pub(crate) mod signed;

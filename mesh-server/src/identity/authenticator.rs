@@ -9,8 +9,9 @@ use mesh_plan::persisted::Persisted;
 use mesh_wire::{Authorization, Challenge, MeshHeaders, WireError};
 
 use super::api_keys::{ApiKeyError, ApiKeys};
-use super::bearer::{Bearer, RefreshOutcome};
+use super::bearer::Bearer;
 use super::caller::{Caller, Evidence};
+use super::refresh::RefreshOutcome;
 use super::request_parts::RequestParts;
 use super::signed::{Access, FORMATS, Formats, JSON, Signed};
 use crate::integrity::Integrity;

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use mesh_integrity::bearer::{BearerError, BearerVerifier, KeySet, OpenedBearer};
 use mesh_plan::backend::Cache;
 use parking_lot::RwLock;
-use tokio::sync::{mpsc, oneshot};
 
 use super::caller::{Caller, Evidence, principal};
+use super::refresh::{Refresh, RefreshOutcome, RefreshRequests};
 use crate::observability::health::Check;
 
 /// Cached callers.
@@ -31,58 +31,31 @@ pub(super) struct BearerState {
     pub(super) keys: RwLock<Option<Arc<KeySet>>>,
     /// Whether the last attempt to read the keys failed.
     pub(super) failing: AtomicBool,
-    /// Requests to read the keys again, if there is a location to read them from.
-    refresh: Option<Refresh>,
+    /// Requests to read the keys again.
+    refresh: Refresh,
     /// Callers by the whole text of their bearers. A key is compared in full, so no other text finds a caller.
     callers: Cache<Box<[u8]>, Caller>,
-}
-
-/// Sends requests to read the keys again, because a token names an unknown one.
-#[derive(Debug)]
-pub(super) struct Refresh(pub(super) mpsc::Sender<oneshot::Sender<()>>);
-
-/// The result of a request to read the keys again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RefreshOutcome {
-    /// A read has ended.
-    Read,
-    /// The keys cannot be read again.
-    Fixed,
-    /// Too many requests wait for the next read.
-    Busy,
-}
-
-impl Refresh {
-    /// Requests a read and waits until one ends. All requests wait for the same read.
-    pub(super) async fn request(&self) -> RefreshOutcome {
-        let (sender, read) = oneshot::channel();
-        if self.0.try_send(sender).is_err() {
-            return RefreshOutcome::Busy;
-        }
-        read.await.map_or(RefreshOutcome::Fixed, |()| RefreshOutcome::Read)
-    }
 }
 
 impl Bearer {
     /// Creates bearers from a verifier and keys.
     pub fn new(verifier: BearerVerifier, keys: KeySet) -> Self {
-        Self::from_parts(verifier, Some(keys), None)
+        let (bearer, _) = Self::without_keys(verifier);
+        bearer.set_keys(keys);
+        bearer
     }
 
-    /// Creates bearers whose keys may have yet to be read.
-    pub(super) fn from_parts(
-        verifier: BearerVerifier,
-        keys: Option<KeySet>,
-        refresh: Option<Refresh>,
-    ) -> Self {
+    /// Creates bearers whose keys have yet to be read. Also returns the requests to read them again.
+    pub(super) fn without_keys(verifier: BearerVerifier) -> (Self, RefreshRequests) {
+        let (refresh, requests) = RefreshRequests::new();
         let shared = BearerState {
             verifier,
-            keys: RwLock::new(keys.map(Arc::new)),
+            keys: RwLock::default(),
             failing: AtomicBool::new(false),
             refresh,
             callers: Cache::bounded(CALLERS, CALLER_BYTES),
         };
-        Self { shared: Arc::new(shared) }
+        (Self { shared: Arc::new(shared) }, requests)
     }
 
     /// Replaces the keys. Bearers that were signed with any other key are refused from now on.
@@ -105,10 +78,7 @@ impl Bearer {
 
     /// Waits until the keys have been read again because one is unknown.
     pub(crate) async fn request_refresh(&self) -> RefreshOutcome {
-        match &self.shared.refresh {
-            Some(refresh) => refresh.request().await,
-            None => RefreshOutcome::Fixed,
-        }
+        self.shared.refresh.request().await
     }
 
     /// Returns the keys.

@@ -144,8 +144,7 @@ impl Bearer {
     /// # Panics
     /// There is no current tokio runtime.
     pub async fn from_jwks(verifier: BearerVerifier, jwks: Jwks, interval: Duration) -> Self {
-        let (refresh, requests) = RefreshRequests::new();
-        let bearer = Self::from_parts(verifier, None, Some(refresh));
+        let (bearer, requests) = Self::without_keys(verifier);
         let shared = Arc::downgrade(&bearer.shared);
         let mut refresher = JwksRefresher { shared, requests, jwks, interval, last_stamp: None, delay: None };
         let due = refresher.read().await;

@@ -1,11 +1,9 @@
-//! The queue of requests to read the keys of an issuer again.
+//! Requests to read the keys of an issuer again, because a token names an unknown one.
 
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
-
-use super::bearer::Refresh;
 
 /// The number of reads that unknown keys may cause at once after a pause. One unknown key must not delay the keys of a
 /// rotation.
@@ -16,31 +14,60 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Maximum number of requests that wait for a read. They hold no permit of other work, so they do not delay it.
 const WAITING: usize = 64;
 
+/// The result of a request to read the keys again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefreshOutcome {
+    /// A read has ended.
+    Read,
+    /// The keys cannot be read again.
+    Fixed,
+    /// Too many requests wait for the next read.
+    Busy,
+}
+
+/// Requests reads from the task that reads the keys, if there is one.
+#[derive(Debug)]
+pub(super) struct Refresh {
+    requests: watch::Sender<()>,
+    /// Changes when a read has ended.
+    reads: watch::Receiver<()>,
+    places: Semaphore,
+}
+
+impl Refresh {
+    /// Requests a read and waits until one ends. All requests wait for the same read.
+    pub(super) async fn request(&self) -> RefreshOutcome {
+        let Ok(_place) = self.places.try_acquire() else { return RefreshOutcome::Busy };
+        let mut reads = self.reads.clone();
+        reads.mark_unchanged();
+        self.requests.send_replace(());
+        reads.changed().await.map_or(RefreshOutcome::Fixed, |()| RefreshOutcome::Read)
+    }
+}
+
 /// The requests, for the task that reads the keys.
 #[derive(Debug)]
 pub(super) struct RefreshRequests {
-    receiver: mpsc::Receiver<oneshot::Sender<()>>,
-    /// The request for which a read is due. Others wait in the channel.
-    first: Option<oneshot::Sender<()>>,
+    requests: watch::Receiver<()>,
+    reads: watch::Sender<()>,
     due: Option<Instant>,
     /// When the last requested read would have been due if reads were evenly spaced. A read may be early by the burst.
     last: Option<Instant>,
 }
 
+#[cfg_attr(not(feature = "jwks"), expect(dead_code, reason = "only key sets are read again"))]
 impl RefreshRequests {
-    /// Creates an empty queue.
+    /// Creates requests, of which there are none yet.
     pub(super) fn new() -> (Refresh, Self) {
-        let (sender, receiver) = mpsc::channel(WAITING);
-        (Refresh(sender), Self { receiver, first: None, due: None, last: None })
+        let ((sender, requests), (reads, receiver)) = (watch::channel(()), watch::channel(()));
+        let refresh = Refresh { requests: sender, reads: receiver, places: Semaphore::new(WAITING) };
+        (refresh, Self { requests, reads, due: None, last: None })
     }
 
     /// Waits until a requested read may begin, or until no more requests can come. May be cancelled.
     pub(super) async fn requested(&mut self) {
-        if self.due.is_none() {
-            self.first = self.receiver.recv().await;
-            if self.first.is_none() {
-                return;
-            }
+        if self.due.is_none() && self.requests.changed().await.is_err() {
+            return;
         }
         let due = *self.due.get_or_insert_with(|| next_read(&mut self.last));
         tokio::time::sleep_until(due).await;
@@ -49,11 +76,8 @@ impl RefreshRequests {
     /// Announces the end of a read to all requests.
     pub(super) fn finish(&mut self) {
         self.due = None;
-        let others = std::iter::from_fn(|| self.receiver.try_recv().ok());
-        for request in self.first.take().into_iter().chain(others) {
-            // A request that has timed out waits no longer.
-            let _ = request.send(());
-        }
+        self.requests.mark_unchanged();
+        self.reads.send_replace(());
     }
 }
 
@@ -69,7 +93,6 @@ fn next_read(last: &mut Option<Instant>) -> Instant {
 mod tests {
     use futures_util::FutureExt as _;
 
-    use super::super::bearer::RefreshOutcome;
     use super::*;
 
     #[tokio::test(start_paused = true)]
