@@ -3,35 +3,12 @@
 
 use std::fmt::Write as _;
 
-/// The format characters of Unicode (category Cf), and the separators of lines and paragraphs.
-const FORMATS: [(char, char); 21] = [
-    ('\u{ad}', '\u{ad}'),
-    ('\u{600}', '\u{605}'),
-    ('\u{61c}', '\u{61c}'),
-    ('\u{6dd}', '\u{6dd}'),
-    ('\u{70f}', '\u{70f}'),
-    ('\u{890}', '\u{891}'),
-    ('\u{8e2}', '\u{8e2}'),
-    ('\u{180e}', '\u{180e}'),
-    ('\u{200b}', '\u{200f}'),
-    ('\u{2028}', '\u{202e}'),
-    ('\u{2060}', '\u{2064}'),
-    ('\u{2066}', '\u{206f}'),
-    ('\u{feff}', '\u{feff}'),
-    ('\u{fff9}', '\u{fffb}'),
-    ('\u{110bd}', '\u{110bd}'),
-    ('\u{110cd}', '\u{110cd}'),
-    ('\u{13430}', '\u{1343f}'),
-    ('\u{1bca0}', '\u{1bca3}'),
-    ('\u{1d173}', '\u{1d17a}'),
-    ('\u{e0001}', '\u{e0001}'),
-    ('\u{e0020}', '\u{e007f}'),
-];
+use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
 
 /// Returns whether a character is not shown as itself.
 fn is_invisible(letter: char) -> bool {
-    letter.is_control()
-        || (letter > '\u{ac}' && FORMATS.iter().any(|(first, last)| (*first..=*last).contains(&letter)))
+    use GeneralCategory::{Control, Format, LineSeparator, ParagraphSeparator};
+    matches!(letter.general_category(), Control | Format | LineSeparator | ParagraphSeparator)
 }
 
 /// Returns a text on one line, with every control and format character as an escape such as `\n` or `\u{202e}`.
