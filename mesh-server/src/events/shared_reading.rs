@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use mesh_plan::backend::PlanKey;
-use mesh_plan::{Change, Context, Error, Mesh, Plan, Principal, ResolveError};
+use mesh_plan::{Change, Context, Mesh, Plan, Principal, ResolveError};
 use mesh_wire::{RequestId, WireError, sse};
 use tokio::sync::{Semaphore, watch};
 
@@ -232,10 +232,7 @@ impl ReadingTask {
                 }
                 Outcome::Update { event: sse::update(&digest, &body), digest: digest.into() }
             }
-            Err(error) => {
-                error_log::resolve_error(&self.request_id, &error);
-                Outcome::Failed(Arc::new(Error::Resolve(error).into()))
-            }
+            Err(error) => Outcome::Failed(Arc::new(error_log::logged(&self.request_id, error))),
         };
         let is_update = matches!(outcome, Outcome::Update { .. });
         if let Some(Outcome::Update { event, .. }) = self.latest.send_replace(Some(outcome)) {

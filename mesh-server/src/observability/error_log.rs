@@ -3,7 +3,8 @@
 use std::error::Error as StdError;
 
 use mesh_plan::error::PlanErrorKind;
-use mesh_plan::{Error, PlanError, ResolveError};
+use mesh_plan::{Error, PlanError, ResolveError, WriteError};
+use mesh_wire::WireError;
 
 /// Logs an error with the chain of its sources.
 pub(crate) fn chain(request_id: &str, error: &(dyn StdError + 'static)) {
@@ -31,9 +32,16 @@ pub(crate) fn resolve_error(request_id: &str, error: &ResolveError) {
     }
 }
 
-/// Logs a policy that does not fit the schema. This is the only planning error that is not sent to clients.
-pub(crate) fn plan_error(request_id: &str, error: &Error) {
-    if let Error::Plan(PlanError { kind: PlanErrorKind::Policy { .. }, .. }) = error {
-        tracing::error!(request = %request_id, "{error}");
+/// Logs an error of the core as far as it is not sent to the client, and returns the error for the client.
+pub(crate) fn logged(request_id: &str, error: impl Into<Error>) -> WireError {
+    let error = error.into();
+    match &error {
+        Error::Resolve(cause) | Error::Write(WriteError::Failed(cause)) => resolve_error(request_id, cause),
+        // A policy that does not fit the schema is the only planning error that is not sent to clients.
+        Error::Plan(PlanError { kind: PlanErrorKind::Policy { .. }, .. }) => {
+            tracing::error!(request = %request_id, "{error}");
+        }
+        _ => {}
     }
+    error.into()
 }

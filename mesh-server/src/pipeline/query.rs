@@ -171,12 +171,11 @@ impl Queries {
         let principal = caller.principal();
         let request = request.with_principal(principal.as_deref());
         let plan = completed.and_then(|params| self.mesh.plan(&request.with_params(params.as_deref())));
-        let plan = plan.map_err(|error| error.with_position_in(&text));
-        if let Err(error) = &plan {
-            error_log::plan_error(parts.head.request_id.as_str(), error);
+        plan.or_else(|error| {
+            let error = error_log::logged(parts.head.request_id.as_str(), error.with_position_in(&text));
             self.check_registrable(caller, &query)?;
-        }
-        Ok(plan?)
+            Err(error)
+        })
     }
 
     /// Refuses a registered query that the caller could not have registered, as if it did not exist, because another error

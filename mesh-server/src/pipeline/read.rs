@@ -2,7 +2,7 @@
 
 use http::{Method, Response};
 use mesh_plan::backend::Either;
-use mesh_plan::{Context, Error, JsonBody, Plan, ResolveError};
+use mesh_plan::{Context, JsonBody, Plan, ResolveError};
 use mesh_wire::{WireError, response};
 
 use super::admission;
@@ -51,10 +51,7 @@ pub(crate) async fn execute(
     let duration = cx.record.start.elapsed().saturating_sub(until_start);
     let rows = read.as_ref().map_or(0, |body| body.rows as u64);
     cx.record.facts().read = Some(ReadRecord { rows, until_start, duration });
-    let body = read.map_err(|error| {
-        error_log::resolve_error(cx.request_id(), &error);
-        Error::Resolve(error)
-    })?;
+    let body = read.map_err(|error| error_log::logged(cx.request_id(), error))?;
     tracing::debug!(request = %cx.head.request_id, rows = body.rows, bytes = body.bytes.len(), "read");
     Ok(body)
 }

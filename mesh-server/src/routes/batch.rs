@@ -14,9 +14,10 @@ use mesh_wire::request::{BatchStep, IfMatch, decode_batch};
 use mesh_wire::{BasePath, Profiles, Route, WireError, response};
 
 use self::plan::Batch;
-use super::write::commit::{commit_all, logged};
+use super::write::commit::commit_all;
 use crate::identity::caller::Caller;
 use crate::identity::signed::Content;
+use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::authenticate;
 use crate::pipeline::body::{Body, RequestBody};
@@ -62,7 +63,8 @@ pub(super) async fn run(
     admission::begin_write(cx)?;
     let context = cx.write_context(caller);
     let running = cx.shared.mesh.transact(&entities, Arc::new(batch), &context);
-    let failed = |ScriptError { step, error, .. }| logged(&context, *error).at_step(step);
+    let failed =
+        |ScriptError { step, error, .. }| error_log::logged(context.request_id(), *error).at_step(step);
     let results = commit_all(&cx.shared.options.changes, &context, running, failed).await?.results;
     cx.audit(|details| {
         for ((_, step), result) in details.steps.iter_mut().zip(&results) {

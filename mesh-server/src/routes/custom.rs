@@ -7,9 +7,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Response};
 use mesh_plan::mutation::WriteReply;
 use mesh_plan::plan::QuerySource;
-use mesh_plan::{
-    BoxFuture, Change, Context, Error, Fields, JsonBody, Mesh, Principal, Request, WriteRequest,
-};
+use mesh_plan::{BoxFuture, Change, Context, Fields, JsonBody, Mesh, Principal, Request, WriteRequest};
 use mesh_ql::Format;
 use mesh_wire::{WireError, base64, response};
 
@@ -119,11 +117,9 @@ impl Call {
     /// Those of a read route.
     pub async fn read(&self, request: Request<'_>) -> Result<JsonBody, WireError> {
         let plan = self.mesh().plan(&request.with_principal(self.principal()));
-        let plan = plan.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
-        self.mesh().read(&plan, &self.context).await.map_err(|error| {
-            error_log::resolve_error(self.context.request_id(), &error);
-            Error::Resolve(error).into()
-        })
+        let plan = plan.map_err(|error| error_log::logged(self.context.request_id(), error))?;
+        let read = self.mesh().read(&plan, &self.context).await;
+        read.map_err(|error| error_log::logged(self.context.request_id(), error))
     }
 
     /// Writes with the permissions of this session: writable fields, and fields that the request sets with
@@ -140,8 +136,7 @@ impl Call {
             request.reply_params = request.reply_params.or(params.as_ref());
         }
         let mutation = self.mesh().plan_write(&request);
-        let mutation =
-            mutation.inspect_err(|error| error_log::plan_error(self.context.request_id(), error))?;
+        let mutation = mutation.map_err(|error| error_log::logged(self.context.request_id(), error))?;
         let mut context = self.context.clone();
         context.commit_gate = self.effects.as_ref().map(|effects| effects.new_gate());
         commit::commit_and_read(self.mesh(), &self.shared.options.changes, mutation, None, context).await

@@ -57,12 +57,7 @@ fn refused(cx: &RequestContext<'_>, error: Error) -> WireError {
         Error::Forbidden => IntegrityError::Forbidden.into(),
         Error::NotRegistered => IntegrityError::QueryNotAllowed(QueryRefusal::Unregistered).into(),
         Error::Queries(error) => query::store_failed(cx.request_id(), &error),
-        Error::Read(error) => {
-            if let mesh_plan::Error::Resolve(error) = &error {
-                error_log::resolve_error(cx.request_id(), error);
-            }
-            error.into()
-        }
+        Error::Read(error) => error_log::logged(cx.request_id(), error),
         _ => WireError::not_found(),
     }
 }

@@ -43,8 +43,7 @@ pub(crate) async fn answer(
     let mut task = ExportTask::start(cx, caller, plan, format, exports);
     let Some(first) = task.pieces.recv().await else {
         let Err(error) = task.outcome().await else { return Ok(head.map(|()| Body::from(Bytes::new()))) };
-        error_log::resolve_error(cx.request_id(), &error);
-        return Err(Error::Resolve(error).into());
+        return Err(error_log::logged(cx.request_id(), error));
     };
     let body = stream::unfold((Some(first), task), |(ready, mut task)| async move {
         let piece = match ready {

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use http::Response;
 use mesh_plan::backend::Expected;
 use mesh_plan::mutation::WriteReply;
-use mesh_plan::{Error, Key, Mutation, WriteRequest, WriteTarget};
+use mesh_plan::{Key, Mutation, WriteRequest, WriteTarget};
 use mesh_ql::{Format, ParamValues};
 use mesh_wire::request::{self, IfMatch};
 use mesh_wire::{WireError, response};
@@ -77,7 +77,7 @@ pub(crate) async fn answer(
         write = write.with_reply((*format, text.as_str())).with_reply_params(params.as_ref());
     }
     let mutation = cx.shared.mesh.plan_write(&write);
-    let mutation = mutation.inspect_err(|error| error_log::plan_error(cx.request_id(), error))?;
+    let mutation = mutation.map_err(|error| error_log::logged(cx.request_id(), error))?;
     let is_compared = matches!(if_match, Some(IfMatch::Digests(_)));
     if shape.is_none() && (is_compared || mutation.reply(&Key::default()).is_some()) {
         // The default shape, all scalar fields, is not a registered one.
@@ -116,13 +116,13 @@ fn expected(
     write: &WriteRequest<'_>,
     mutation: &Mutation,
     if_match: IfMatch,
-) -> Result<Expected, Error> {
+) -> Result<Expected, WireError> {
     let digests = match if_match {
         IfMatch::Any => None,
         IfMatch::Digests(digests) => Some(digests),
     };
     let expected = cx.shared.mesh.plan_expected(write, mutation, digests);
-    expected.inspect_err(|error| error_log::plan_error(cx.request_id(), error))
+    expected.map_err(|error| error_log::logged(cx.request_id(), error))
 }
 
 /// The query that shapes the reply of a write.

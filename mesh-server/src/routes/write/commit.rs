@@ -5,7 +5,7 @@ use std::pin::pin;
 use http::HeaderMap;
 use mesh_plan::backend::{Expected, ScriptError, Transacted};
 use mesh_plan::mutation::{Outcome, WriteReply};
-use mesh_plan::{Changes, Context, Error, Fields, Mesh, Mutation, WriteError};
+use mesh_plan::{Changes, Context, Fields, Mesh, Mutation};
 use mesh_wire::{WireError, request};
 
 use crate::observability::error_log;
@@ -52,7 +52,8 @@ pub(crate) async fn commit(
         }
     });
     let outcome = until_decided(&context, writing).await;
-    let reply = WireError::of_outcome(outcome.map_err(|error| logged(&context, error)))?;
+    let reply =
+        WireError::of_outcome(outcome.map_err(|error| error_log::logged(context.request_id(), error)))?;
     reply.changes.iter().cloned().for_each(|change| changes.notify(change));
     let request_id = context.request_id();
     tracing::debug!(request = %request_id, entity = reply.entity, id = reply.id, "written");
@@ -96,15 +97,4 @@ async fn until_decided<T, E>(
         error_log::chain(context.request_id(), &**cause);
     }
     outcome
-}
-
-/// Logs the failure of a write, and returns the error for the client.
-pub(crate) fn logged(context: &Context, error: Error) -> WireError {
-    match &error {
-        Error::Resolve(cause) | Error::Write(WriteError::Failed(cause)) => {
-            error_log::resolve_error(context.request_id(), cause);
-        }
-        error => error_log::plan_error(context.request_id(), error),
-    }
-    error.into()
 }

@@ -6,9 +6,10 @@ use mesh_plan::backend::{ScriptError, StepResult};
 use mesh_plan::{Fields, WriteRequest, WriteTarget};
 use mesh_wire::{WireError, request, response};
 
-use super::commit::{commit_all, logged};
+use super::commit::commit_all;
 use super::{Shape, shape};
 use crate::identity::caller::Caller;
+use crate::observability::error_log;
 use crate::pipeline::admission;
 use crate::pipeline::body::Body;
 use crate::pipeline::context::RequestContext;
@@ -44,7 +45,7 @@ pub(super) async fn create(
     admission::begin_write(cx)?;
     let creating = cx.shared.mesh.create_all(&request, &records, &context);
     let failed = |ScriptError { item, error, .. }| {
-        let error = logged(&context, *error);
+        let error = error_log::logged(context.request_id(), *error);
         match item {
             Some(item) => at_record(item, error),
             None => error,
