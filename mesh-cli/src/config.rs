@@ -7,8 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use mesh_plan::persisted::Registration;
-use mesh_server::otlp::CollectorUrl;
-use mesh_server::{ClientLimits, Proxies, PurgeUrl};
+use mesh_server::{ClientLimits, HttpUrl, Proxies};
 use mesh_wire::BasePath;
 use mesh_wire::request::AllowedHosts;
 use mesh_wire::response::CacheControl;
@@ -127,7 +126,7 @@ impl Config {
                 reader.warn(path, message);
             }
         }
-        if !otlp.headers.is_empty() && otlp.endpoint.as_ref().is_some_and(CollectorUrl::is_unencrypted) {
+        if !otlp.headers.is_empty() && otlp.endpoint.as_ref().is_some_and(HttpUrl::is_unencrypted) {
             reader.warn("otlp.headers", "can be read on the way, because 'otlp.endpoint' is not 'https://…'");
         }
     }
@@ -227,7 +226,7 @@ impl Config {
                            'public, max-age=60'";
             reader.conflict([cause, "caching.control"], message);
         }
-        if caching.purge.header.is_some() && caching.purge.urls.iter().any(PurgeUrl::is_unencrypted) {
+        if caching.purge.header.is_some() && caching.purge.urls.iter().any(HttpUrl::is_unencrypted) {
             let message = "must be 'https://…', or 'http://…' with a loopback address: others could read \
                            'caching.purge.header'";
             reader.conflict(["caching.purge.urls", "caching.purge.header"], message);

@@ -1,5 +1,6 @@
 //! The HTTP client for key sets, purges and traces. It does not follow redirects.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 #[cfg(any(feature = "otlp", feature = "purge"))]
@@ -99,16 +100,49 @@ impl HttpsClient<Full<Bytes>> {
     }
 }
 
-/// Parses a URL that requests can be sent to: `http` or `https`, with a host and without credentials.
-pub(crate) fn parse_url(text: &str) -> Option<Uri> {
-    let uri: Uri = text.trim().parse().ok()?;
-    let has_host = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
-    (has_host && matches!(uri.scheme_str(), Some("http" | "https"))).then_some(uri)
+/// A URL that requests can be sent to: `http` or `https`, with a host and without credentials.
+///
+/// ```
+/// use mesh_server::HttpUrl;
+///
+/// assert!(HttpUrl::parse("http://127.0.0.1:8081/purge").is_ok());
+/// assert!(HttpUrl::parse("https://user:password@cache.example/purge").is_err(), "credentials belong into a header");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpUrl(pub(crate) Uri);
+
+impl HttpUrl {
+    /// Parses a URL.
+    ///
+    /// # Errors
+    /// The text is not a URL, has another scheme, or contains credentials.
+    pub fn parse(text: &str) -> Result<Self, HttpUrlError> {
+        let uri = text.trim().parse().ok().filter(|uri: &Uri| {
+            let has_host = uri.authority().is_some_and(|authority| !authority.as_str().contains('@'));
+            has_host && matches!(uri.scheme_str(), Some("http" | "https"))
+        });
+        // The error does not quote credentials.
+        let shown = text.rsplit('@').next().unwrap_or_default();
+        uri.map(Self).ok_or_else(|| HttpUrlError { text: shown.to_owned() })
+    }
+
+    /// Returns whether requests go over a network without encryption, so that others could read them.
+    pub fn is_unencrypted(&self) -> bool {
+        self.0.scheme_str() == Some("http") && !self.0.host().is_some_and(is_loopback)
+    }
 }
 
-/// Returns whether requests to a URL go over a network without encryption, so that others could read them.
-pub(crate) fn is_unencrypted(uri: &Uri) -> bool {
-    uri.scheme_str() == Some("http") && !uri.host().is_some_and(is_loopback)
+impl fmt::Display for HttpUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The error of a text that is not a URL that requests can be sent to.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{text}' is not a URL such as 'http://127.0.0.1:8081/purge', without credentials")]
+pub struct HttpUrlError {
+    text: String,
 }
 
 /// Whether a host of a URL is this machine.

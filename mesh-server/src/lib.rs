@@ -94,6 +94,8 @@ pub use connection::{Server, Timeouts, Workers};
 #[cfg(feature = "tls")]
 pub use connection::{Tls, TlsError};
 pub use events::Events;
+#[cfg(any(feature = "jwks", feature = "otlp", feature = "purge"))]
+pub use https_client::{HttpUrl, HttpUrlError};
 pub use identity::api_keys::ApiKeys;
 pub use identity::authenticator::{Identified, RequestAuthenticator};
 pub use identity::bearer::Bearer;
@@ -121,7 +123,7 @@ pub use observability::otlp;
 pub use pipeline::body::{Body, BoxError, Pace};
 pub use pipeline::query::{Queries, RequestQuery, Target};
 #[cfg(feature = "purge")]
-pub use purge::{Purge, PurgeUrl, PurgeUrlError};
+pub use purge::Purge;
 pub use rates::Rates;
 pub use rates::client_address::{ClientAddress, Proxies, ProxyError};
 pub use rates::rate::{Rate, RateError};

@@ -7,7 +7,6 @@
 mod pending;
 #[cfg(test)]
 mod tests;
-mod url;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,13 +22,12 @@ use mesh_wire::response::{CacheTags, TagHeader};
 use parking_lot::Mutex;
 use serde_json::json;
 
-use crate::https_client::HttpsClient;
+use crate::https_client::{HttpUrl, HttpsClient};
 use crate::observability::error_log::with_causes;
 use crate::observability::metrics::Metrics;
 use crate::pipeline::body::BoxError;
 use crate::{App, Current};
 use pending::Pending;
-pub use url::{PurgeUrl, PurgeUrlError};
 
 /// The time limit for a purge.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -46,7 +44,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(10);
 #[non_exhaustive]
 pub struct Purge {
     /// The URLs of the caches.
-    pub urls: Vec<PurgeUrl>,
+    pub urls: Vec<HttpUrl>,
     /// The headers of each purge, such as a credential.
     pub headers: HeaderMap,
     /// The header of the tags, which also determines their name in the body.
@@ -60,7 +58,7 @@ impl Purge {
     pub const INTERVAL: Duration = Duration::from_millis(100);
 
     /// Creates purges of the caches at these URLs.
-    pub fn new(urls: Vec<PurgeUrl>) -> Self {
+    pub fn new(urls: Vec<HttpUrl>) -> Self {
         Self { urls, headers: HeaderMap::new(), tags: TagHeader::SurrogateKey, interval: Self::INTERVAL }
     }
 
@@ -72,14 +70,8 @@ impl Purge {
         let counters: Vec<(String, Arc<Counters>)> =
             self.urls.iter().map(|url| (url.to_string(), Arc::default())).collect();
         for (url, (_, counters)) in self.urls.iter().zip(&counters) {
-            let task = Task {
-                url: url.clone(),
-                headers: self.headers.clone(),
-                tags: self.tags,
-                interval: self.interval,
-                counters: Arc::clone(counters),
-                current: current.clone(),
-            };
+            let (url, counters) = (url.clone(), Arc::clone(counters));
+            let task = Task { url, purge: self.clone(), counters, current: current.clone() };
             tokio::spawn(task.run(changes.listen()));
         }
         metrics.add(move |out| {
@@ -111,17 +103,15 @@ struct Counters {
 
 /// The purges of one cache.
 struct Task {
-    url: PurgeUrl,
-    headers: HeaderMap,
-    tags: TagHeader,
-    interval: Duration,
+    url: HttpUrl,
+    purge: Purge,
     counters: Arc<Counters>,
     current: Current,
 }
 
 impl Task {
     async fn run(self, mut changes: Listener) {
-        let client = match HttpsClient::new(self.url.uri()) {
+        let client = match HttpsClient::new(&self.url.0) {
             Ok(client) => client,
             Err(error) => return tracing::error!("caches cannot be purged: {error}"),
         };
@@ -144,7 +134,7 @@ impl Task {
                         tracing::info!("the cache can be purged again at {}", self.url);
                     }
                     pending = Pending::default();
-                    tokio::time::sleep(self.interval).await;
+                    tokio::time::sleep(self.purge.interval).await;
                 }
                 Err(error) => {
                     self.counters.failed.fetch_add(1, Ordering::Relaxed);
@@ -171,10 +161,10 @@ impl Task {
     }
 
     async fn send(&self, client: &HttpsClient<Full<Bytes>>, tags: &[String]) -> Result<(), BoxError> {
-        let body = json!({self.tags.member(): tags}).to_string();
-        let mut headers = self.headers.clone();
-        headers.insert(self.tags.name(), self.tags.value(tags));
-        client.post_json(self.url.uri(), headers, body, TIMEOUT).await?;
+        let body = json!({self.purge.tags.member(): tags}).to_string();
+        let mut headers = self.purge.headers.clone();
+        headers.insert(self.purge.tags.name(), self.purge.tags.value(tags));
+        client.post_json(&self.url.0, headers, body, TIMEOUT).await?;
         tracing::debug!(tags = tags.len(), "purged {}", self.url);
         Ok(())
     }

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
 use mesh_schema::nearest;
-use mesh_server::otlp::CollectorUrl;
-use mesh_server::{Jwks, PurgeUrl, Rate};
+use mesh_server::{HttpUrl, Jwks, Rate, otlp};
 use mesh_wire::BasePath;
 use mesh_wire::response::CacheControl;
 use percent_encoding::percent_decode_str;
@@ -169,8 +168,8 @@ pub(crate) fn jwks(value: &Value) -> Result<Option<Location>, String> {
 }
 
 /// Parses the URLs of shared caches.
-pub(crate) fn purge_urls(value: &Value) -> Result<Vec<PurgeUrl>, String> {
-    let urls = list::<String>(value)?.iter().map(|url| PurgeUrl::parse(url)).collect::<Result<_, _>>();
+pub(crate) fn purge_urls(value: &Value) -> Result<Vec<HttpUrl>, String> {
+    let urls = list::<String>(value)?.iter().map(|url| HttpUrl::parse(url)).collect::<Result<_, _>>();
     urls.map_err(|error| format!("is invalid: {error}"))
 }
 
@@ -281,8 +280,12 @@ pub(crate) fn rate(value: &Value) -> Result<Option<Rate>, String> {
 }
 
 /// Parses the URL of a collector of traces.
-pub(crate) fn collector(value: &Value) -> Result<CollectorUrl, String> {
-    CollectorUrl::parse(&text(value)?).map_err(|error| error.to_string())
+pub(crate) fn collector(value: &Value) -> Result<HttpUrl, String> {
+    // The message does not quote the value, which may contain a credential.
+    otlp::traces_url(&text(value)?).ok_or_else(|| {
+        "must be the URL of a collector, such as 'http://127.0.0.1:4318', without credentials and query"
+            .to_owned()
+    })
 }
 
 /// Parses header lines such as `X-Api-Key: KEY`, or pairs `name=value` with escapes as OpenTelemetry writes them; the message

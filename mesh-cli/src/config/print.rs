@@ -6,8 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mesh_server::otlp::CollectorUrl;
-use mesh_server::{Proxies, PurgeUrl, Rate};
+use mesh_server::{HttpUrl, Proxies, Rate};
 use mesh_wire::BasePath;
 use mesh_wire::response::CacheControl;
 use toml::Value as Toml;
@@ -225,9 +224,8 @@ printed! {
     };
     CacheControl: text;
     Duration: |time| text(&DisplayDuration(*time));
-    CollectorUrl: text;
+    HttpUrl: text;
     Proxies: |proxies| Toml::Array(proxies.texts().map(Toml::String).collect());
-    PurgeUrl: text;
     Rate: text;
     SocketAddr: text;
 }

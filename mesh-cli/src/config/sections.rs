@@ -8,8 +8,7 @@ use std::time::Duration;
 use mesh_docs::{Sql, Theme};
 use mesh_integrity::Binding;
 use mesh_plan::persisted::Registration;
-use mesh_server::otlp::CollectorUrl;
-use mesh_server::{ClientLimits, PurgeUrl, Rate};
+use mesh_server::{ClientLimits, HttpUrl, Rate};
 use mesh_wire::response::{CacheControl, TagHeader};
 
 use super::define::settings;
@@ -68,7 +67,7 @@ settings! {
     /// Traces.
     Otlp["otlp."] {
         /// URL of an OpenTelemetry collector that spans are sent to, such as `http://127.0.0.1:4318`; also `OTEL_EXPORTER_OTLP_ENDPOINT`.
-        endpoint: Option<CollectorUrl> = None, parse::optional(parse::collector);
+        endpoint: Option<HttpUrl> = None, parse::optional(parse::collector);
         /// Headers for the collector, such as `["X-Api-Key: KEY"]`; also `OTEL_EXPORTER_OTLP_HEADERS`.
         headers: Vec<SecretText> = Vec::new(), parse::headers;
     }
@@ -101,7 +100,7 @@ settings! {
     /// Shared caches that are notified of changes.
     CachingPurge["caching.purge."] {
         /// URLs that changes are sent to, one for each shared cache.
-        urls: Vec<PurgeUrl> = Vec::new(), parse::purge_urls;
+        urls: Vec<HttpUrl> = Vec::new(), parse::purge_urls;
         /// Header of each purge, such as `Fastly-Key: KEY`; sent only over https, or to this machine.
         header: Option<SecretText> = None, parse::header;
     }

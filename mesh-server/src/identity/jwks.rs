@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::bearer::{Bearer, BearerState};
 use super::refresh::RefreshRequests;
-use crate::https_client::{HttpsClient, is_unencrypted, parse_url};
+use crate::https_client::{HttpUrl, HttpsClient};
 use crate::observability::error_log::with_causes;
 use crate::pipeline::body::BoxError;
 use crate::regular_file;
@@ -50,7 +50,7 @@ pub struct Jwks(Location);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Location {
-    Url(Uri),
+    Url(HttpUrl),
     File(PathBuf),
 }
 
@@ -63,8 +63,8 @@ impl Jwks {
         if let Some(path) = text.strip_prefix("file:").filter(|path| !path.is_empty()) {
             return Ok(Self(Location::File(path.strip_prefix("//").unwrap_or(path).into())));
         }
-        let uri = parse_url(text).filter(|uri| !is_unencrypted(uri));
-        uri.map(|uri| Self(Location::Url(uri))).ok_or(JwksError::Location)
+        let url = HttpUrl::parse(text).ok().filter(|url| !url.is_unencrypted());
+        url.map(|url| Self(Location::Url(url))).ok_or(JwksError::Location)
     }
 
     /// Reads the keys.
@@ -74,7 +74,7 @@ impl Jwks {
     pub async fn read(&self) -> Result<KeySet, JwksError> {
         let document = match &self.0 {
             Location::File(path) => read_file(path).map_err(|error| self.unreadable(error))?,
-            Location::Url(uri) => match tokio::time::timeout(TIMEOUT, fetch(uri.clone())).await {
+            Location::Url(HttpUrl(uri)) => match tokio::time::timeout(TIMEOUT, fetch(uri.clone())).await {
                 Ok(fetched) => fetched.map_err(|error| self.unreadable(error))?,
                 Err(_) => return Err(self.unreadable(format!("no answer within {TIMEOUT:?}"))),
             },
@@ -99,7 +99,7 @@ impl Jwks {
 impl fmt::Display for Jwks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Location::Url(uri) => {
+            Location::Url(HttpUrl(uri)) => {
                 let authority = uri.authority().map(|it| it.as_str()).unwrap_or_default();
                 write!(f, "{}://{authority}{}", uri.scheme_str().unwrap_or_default(), uri.path())
             }

@@ -2,8 +2,6 @@
 //!
 //! Requests never wait for the collector: spans that it does not accept in time are dropped and counted.
 
-mod collector_url;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,12 +13,13 @@ use mesh_wire::RequestId;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::https_client::HttpsClient;
+use crate::https_client::{HttpUrl, HttpsClient};
 use crate::observability::record::{Facts, RouteKind, nanoseconds};
 use crate::observability::trace_context::TraceContext;
 use crate::pipeline::body::BoxError;
-pub use collector_url::{CollectorUrl, CollectorUrlError};
 
+/// The path of traces below the address of a collector.
+const PATH: &str = "/v1/traces";
 /// The maximum number of spans that wait to be sent. Further spans are dropped.
 const QUEUE: usize = 8_192;
 /// The maximum number of spans in a batch.
@@ -33,6 +32,20 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(10);
 const SPAN_KIND_SERVER: u8 = 2;
 /// The status code of a failed span.
 const STATUS_CODE_ERROR: u8 = 2;
+
+/// Returns the URL to which a collector takes OTLP over HTTP, given the URL of the collector; `None` if that is not a URL or
+/// contains credentials or a query.
+///
+/// ```
+/// let url = mesh_server::otlp::traces_url("https://collector.example").unwrap();
+/// assert_eq!(url.to_string(), "https://collector.example/v1/traces");
+/// ```
+pub fn traces_url(text: &str) -> Option<HttpUrl> {
+    let HttpUrl(uri) = HttpUrl::parse(text).ok().filter(|url| url.0.query().is_none())?;
+    let base = uri.to_string();
+    let base = base.trim_end_matches('/');
+    HttpUrl::parse(&format!("{}{PATH}", base.strip_suffix(PATH).unwrap_or(base))).ok()
+}
 
 /// Sends spans of requests to a collector, for [`crate::AppOptions::spans`]. Cheap to clone; clones share the queue.
 #[derive(Clone, Debug)]
@@ -55,15 +68,15 @@ struct Span {
 }
 
 impl Spans {
-    /// Starts a task that sends spans to a collector under the name of a service. Each batch has these headers, such as the
+    /// Starts a task that sends spans to a URL ([`traces_url`]) under the name of a service. Each batch has these headers, such as the
     /// API key of a vendor.
     ///
     /// # Panics
     /// There is no current tokio runtime.
-    pub fn new(url: CollectorUrl, headers: HeaderMap, service: &str) -> Self {
+    pub fn new(url: HttpUrl, headers: HeaderMap, service: &str) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
         let lost = Arc::new(AtomicU64::new(0));
-        match HttpsClient::new(url.uri()) {
+        match HttpsClient::new(&url.0) {
             Ok(client) => {
                 let collector = Collector { client, url, headers };
                 tokio::spawn(export(collector, service.to_owned(), receiver, Arc::clone(&lost)));
@@ -109,13 +122,13 @@ impl Spans {
 /// A collector, and the client that sends batches to it.
 struct Collector {
     client: HttpsClient<Full<Bytes>>,
-    url: CollectorUrl,
+    url: HttpUrl,
     headers: HeaderMap,
 }
 
 impl Collector {
     async fn send(&self, batch: String) -> Result<(), BoxError> {
-        self.client.post_json(self.url.uri(), self.headers.clone(), batch, SEND_TIMEOUT).await
+        self.client.post_json(&self.url.0, self.headers.clone(), batch, SEND_TIMEOUT).await
     }
 }
 

@@ -19,7 +19,7 @@ use super::*;
 
 /// A cache that answers purges with a status.
 struct Cache {
-    url: PurgeUrl,
+    url: HttpUrl,
     status: Arc<AtomicU16>,
     purges: mpsc::UnboundedReceiver<(HeaderMap, Value)>,
 }
@@ -27,7 +27,7 @@ struct Cache {
 impl Cache {
     async fn start(status: StatusCode) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = PurgeUrl::parse(&format!("http://{}/purge", listener.local_addr().unwrap())).unwrap();
+        let url = HttpUrl::parse(&format!("http://{}/purge", listener.local_addr().unwrap())).unwrap();
         let status = Arc::new(AtomicU16::new(status.as_u16()));
         let (sender, purges) = mpsc::unbounded_channel();
         let answered = Arc::clone(&status);

@@ -33,7 +33,7 @@ fn credentials_are_not_quoted() {
         ("otlp.headers = '5 ecret: 5ecret'", "'otlp.headers' must be a list of headers"),
         ("otlp.endpoint = 'https://ada:5ecret@collector'", "'otlp.endpoint' must be the URL of a collector"),
         ("bearer.jwks = 'https://ada:5ecret@issuer'", "a loopback address, not a URL with an account"),
-        ("caching.purge.urls = ['https://ada:5ecret@cache']", "'cache' is not the URL of a cache"),
+        ("caching.purge.urls = ['https://ada:5ecret@cache']", "'cache' is not a URL"),
     ] {
         let faults = lines(&load(&[], &[], file).config.unwrap_err());
         assert!(faults.contains(expected) && !faults.contains("5ecret"), "{faults}");

@@ -26,7 +26,7 @@ fn settings_of_shared_caches_have_to_fit_together() {
         ),
         (
             format!("{SHARED}[caching.purge]\nurls = [\"ftp://cache\"]\n"),
-            "'caching.purge.urls' is invalid: 'ftp://cache' is not the URL of a cache",
+            "'caching.purge.urls' is invalid: 'ftp://cache' is not a URL",
         ),
         (
             format!(

@@ -26,7 +26,7 @@ use crate::App;
 type Received = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
 
 /// Starts a collector on loopback. Returns the headers and the bodies that it receives.
-async fn collector() -> (CollectorUrl, Received) {
+async fn collector() -> (HttpUrl, Received) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = url("http", &listener);
     let received = Received::default();
@@ -39,8 +39,8 @@ async fn collector() -> (CollectorUrl, Received) {
     (url, received)
 }
 
-fn url(scheme: &str, listener: &TcpListener) -> CollectorUrl {
-    CollectorUrl::parse(&format!("{scheme}://{}", listener.local_addr().unwrap())).unwrap()
+fn url(scheme: &str, listener: &TcpListener) -> HttpUrl {
+    traces_url(&format!("{scheme}://{}", listener.local_addr().unwrap())).unwrap()
 }
 
 /// Answers the requests of a connection.
@@ -171,12 +171,12 @@ async fn batches_go_to_a_trusted_collector_only_with_their_headers() {
 
 #[test]
 fn addresses_are_parsed_and_completed() {
-    let shown = |text: &str| CollectorUrl::parse(text).map(|url| url.to_string());
+    let shown = |text: &str| traces_url(text).map(|url| url.to_string());
     assert_eq!(shown("http://127.0.0.1:4318").unwrap(), "http://127.0.0.1:4318/v1/traces");
     assert_eq!(shown("https://collector/v1/traces/").unwrap(), "https://collector/v1/traces");
     assert_eq!(shown("http://[::1]:4318/otlp").unwrap(), "http://[::1]:4318/otlp/v1/traces");
     let wrong = ["", "collector", "ftp://collector", "http://", "/v1/traces", "https://collector?key=5ecret"];
     for text in wrong.into_iter().chain(["http://user:5ecret@collector"]) {
-        assert!(!shown(text).unwrap_err().to_string().contains("5ecret"), "{text}");
+        assert_eq!(shown(text), None, "{text}");
     }
 }
