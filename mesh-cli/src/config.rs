@@ -296,7 +296,8 @@ impl Config {
     /// Returns the limits on the resources that clients may hold.
     pub(crate) fn client_limits(&self) -> ClientLimits {
         let limits = &self.limits;
-        let mut clients = ClientLimits::new().requests(limits.requests);
+        let mut clients = ClientLimits::default();
+        clients.requests = limits.requests;
         clients.connections_per_address = limits.connections_per_address;
         clients.exports_per_address = self.exports_at_once() / 4;
         clients.streams_per_address = limits.streams_per_address;

@@ -57,7 +57,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     // A deployment reads its secret from a file; `openssl rand -hex 32` creates one.
     let secret = Secret::new("only an example: anybody can read this one")?;
-    let integrity = Integrity::new(Gate::new(Keys::new(&secret)), Rooms).login_per_minute(5);
+    let mut integrity = Integrity::new(Gate::new(Keys::new(&secret)), Rooms);
+    integrity.login_per_minute = 5;
     let mesh = Mesh::builder(schema).resolver("booking", bookings).build()?;
     let mut app = App::builder(mesh);
     app.options.authenticator.integrity = Some(integrity);

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use mesh_integrity::SessionId;
 use mesh_wire::WireError;
+#[cfg(feature = "compression")]
 use tokio::sync::Semaphore;
 
 use crate::rates::client_address::{ClientAddress, counted_address};
-pub(crate) use counts::CountGuard;
-use counts::Counts;
+pub(crate) use counts::{CountGuard, Counts};
 use effect_count::EffectCount;
 pub(crate) use effect_count::EffectGuard;
 pub(crate) use unread_replies::{UnreadReplies, UnreadReply};
@@ -33,31 +33,36 @@ const RESERVE_ACCESS_DIVISOR: usize = 16;
 /// ```
 /// use mesh_server::ClientLimits;
 ///
-/// let mut limits = ClientLimits::new();
+/// let mut limits = ClientLimits::default();
 /// limits.connections_per_address = 50;
 /// limits.streams_per_address = 10;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ClientLimits {
-    /// The maximum number of open connections of one client address; in IPv6, of each /64 network. Connections of trusted
-    /// proxies do not count; each request in progress that a proxy forwards counts as a connection of the client.
+    /// The maximum number of requests of all clients that wait for a database, a resolver or a handler of the application, 500 by
+    /// default. Further requests are refused at once, since they would only wait longer. Reads that a back end answers without
+    /// waiting do not count.
+    pub requests: usize,
+    /// The maximum number of open connections of one client address, 2,500 by default; in IPv6, of each /64 network. Connections
+    /// of trusted proxies do not count; each request in progress that a proxy forwards counts as a connection of the client.
     pub connections_per_address: usize,
-    /// The maximum number of uploads of one client address whose bytes are being received.
+    /// The maximum number of uploads of one client address whose bytes are being received, 20 by default. Each takes up to
+    /// 24 MiB of the 512 MiB of memory that the unfinished files of a bucket may use.
     pub uploads_per_address: usize,
-    /// The maximum number of exports of one client address.
+    /// The maximum number of exports of one client address, 4 by default.
     pub exports_per_address: usize,
-    /// The maximum number of open event streams of one client address.
+    /// The maximum number of open event streams of one client address, 100 by default.
     pub streams_per_address: usize,
-    /// The maximum number of open event streams of one session.
+    /// The maximum number of open event streams of one session, 20 by default.
     pub streams_per_session: usize,
-    /// Permits for the requests that may wait at a time.
-    pub(crate) requests: Arc<Semaphore>,
-    /// The number of these permits.
-    max_requests: usize,
+    /// The number of bytes of replies that may wait for their readers, 64 MiB by default. While there are more, the connections
+    /// with the slowest readers are closed.
+    pub unread_bytes: usize,
     pub(crate) effects: EffectCount,
     /// Permits for the large replies that may be compressed at a time.
     #[cfg(feature = "compression")]
     pub(crate) compressions: Arc<Semaphore>,
+    waiting: Arc<Counts<()>>,
     connections: Arc<Counts<IpAddr>>,
     uploads: Arc<Counts<IpAddr>>,
     exports: Arc<Counts<IpAddr>>,
@@ -66,61 +71,38 @@ pub struct ClientLimits {
     pub(crate) unread: Arc<UnreadReplies>,
 }
 
-impl ClientLimits {
-    /// The default number of requests of all clients that may wait.
-    pub const REQUESTS: usize = 500;
-    /// The default number of connections of one address.
-    pub const CONNECTIONS_PER_ADDRESS: usize = 2_500;
-    /// The default number of uploads of one address. Each takes up to 24 MiB of the 512 MiB of memory that the unfinished
-    /// files of a bucket may use.
-    pub const UPLOADS_PER_ADDRESS: usize = 20;
-    /// The default number of exports of one address.
-    pub const EXPORTS_PER_ADDRESS: usize = 4;
-    /// The default number of event streams of one address.
-    pub const STREAMS_PER_ADDRESS: usize = 100;
-    /// The default number of event streams of one session.
-    pub const STREAMS_PER_SESSION: usize = 20;
-    /// The default number of bytes of unread replies of all clients.
-    pub const UNREAD_BYTES: usize = 64 << 20;
-
-    /// Creates the default limits.
-    pub fn new() -> Self {
+impl Default for ClientLimits {
+    fn default() -> Self {
         Self {
-            connections_per_address: Self::CONNECTIONS_PER_ADDRESS,
-            uploads_per_address: Self::UPLOADS_PER_ADDRESS,
-            exports_per_address: Self::EXPORTS_PER_ADDRESS,
-            streams_per_address: Self::STREAMS_PER_ADDRESS,
-            streams_per_session: Self::STREAMS_PER_SESSION,
-            requests: Arc::new(Semaphore::new(Self::REQUESTS)),
-            max_requests: Self::REQUESTS,
+            requests: 500,
+            connections_per_address: 2_500,
+            uploads_per_address: 20,
+            exports_per_address: 4,
+            streams_per_address: 100,
+            streams_per_session: 20,
+            unread_bytes: 64 << 20,
             effects: EffectCount::default(),
             #[cfg(feature = "compression")]
             compressions: Arc::new(Semaphore::new(crate::pipeline::compress::MAX_AT_A_TIME)),
+            waiting: Arc::default(),
             connections: Arc::default(),
             uploads: Arc::default(),
             exports: Arc::default(),
             address_streams: Arc::default(),
             session_streams: Arc::default(),
-            unread: Arc::new(UnreadReplies::new(Self::UNREAD_BYTES)),
+            unread: Arc::default(),
         }
     }
+}
 
-    /// Sets how many requests of all clients may wait at a time for a database, a resolver or a handler of the application.
-    /// Further requests are refused at once, since they would only wait longer. Reads that a back end answers without
-    /// waiting do not count.
-    #[must_use]
-    pub fn requests(mut self, requests: usize) -> Self {
-        self.max_requests = requests.min(Semaphore::MAX_PERMITS);
-        self.requests = Arc::new(Semaphore::new(self.max_requests));
-        self
-    }
-
-    /// Sets how many bytes of replies may wait for their readers. While there are more, the connections with the slowest
-    /// readers are closed.
-    #[must_use]
-    pub fn unread_bytes(mut self, bytes: usize) -> Self {
-        self.unread = Arc::new(UnreadReplies::new(bytes));
-        self
+impl ClientLimits {
+    /// Counts a request that waits until the returned value is dropped.
+    ///
+    /// # Errors
+    /// 503 if the maximum number of requests is already waiting. Another request would only wait behind them, and hold
+    /// memory until its client gives up.
+    pub(crate) fn begin_wait(&self) -> Result<CountGuard<()>, WireError> {
+        self.waiting.acquire((), self.requests).ok_or_else(WireError::unavailable)
     }
 
     /// Counts a connection of a peer until the returned value is dropped. `open` is the number of other open connections,
@@ -174,7 +156,7 @@ impl ClientLimits {
 
     /// Returns the number of requests that wait.
     pub(crate) fn waiting_requests(&self) -> usize {
-        self.max_requests.saturating_sub(self.requests.available_permits())
+        self.waiting.max_count()
     }
 
     /// Returns the largest numbers of connections, uploads and event streams that any one address has.
@@ -210,12 +192,6 @@ fn acquire<K: Copy + Eq + Hash>(
     let Some(key) = key else { return Ok(None) };
     let refused = || WireError { message: message.into(), ..WireError::rate_limit(LONG_RETRY_AFTER) };
     counts.acquire(key, max).map(Some).ok_or_else(refused)
-}
-
-impl Default for ClientLimits {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 /// An open event stream of an address and a session.
@@ -257,7 +233,7 @@ mod tests {
     #[test]
     fn one_address_cannot_use_up_all_connections() {
         let mut open = Vec::new();
-        let limits = ClientLimits::new();
+        let limits = ClientLimits::default();
         assert_eq!(connect_all(&limits, ADA, &mut open, 200), 150);
         assert_eq!(connect_all(&limits, BO, &mut open, 200), 12);
         open.truncate(100);
@@ -267,7 +243,7 @@ mod tests {
     #[test]
     fn the_limit_of_an_address_is_exact() {
         let mut open = Vec::new();
-        let limits = ClientLimits { connections_per_address: 7, ..ClientLimits::new() };
+        let limits = ClientLimits { connections_per_address: 7, ..ClientLimits::default() };
         assert_eq!(connect_all(&limits, ADA, &mut open, 10_000), 7);
         assert_eq!(connect_all(&limits, BO, &mut open, 10_000), 7);
         assert_eq!(limits.start_forwarded(ADA).err().and_then(|error| error.retry_after), Some(1));
@@ -278,13 +254,14 @@ mod tests {
     #[test]
     fn small_servers_reserve_nothing() {
         for max in 1..4 {
-            assert_eq!(connect_all(&ClientLimits::new(), ADA, &mut Vec::new(), max), max);
+            assert_eq!(connect_all(&ClientLimits::default(), ADA, &mut Vec::new(), max), max);
         }
     }
 
     #[test]
     fn streams_are_counted_by_network_and_by_session() {
-        let limits = ClientLimits { streams_per_address: 3, streams_per_session: 2, ..ClientLimits::new() };
+        let limits =
+            ClientLimits { streams_per_address: 3, streams_per_session: 2, ..ClientLimits::default() };
         let open = |address: &str, session: u8| {
             limits.open_stream(Some(address.parse().unwrap()), Some(SessionId([session; 16])))
         };

@@ -19,19 +19,13 @@ pub(crate) use self::sessions::SessionCheck;
 
 /// Settings of event streams, for [`AppOptions::events`](crate::AppOptions::events).
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Events {
-    /// The interval at which a stream sends a comment that keeps its connection alive.
+    /// The interval at which a stream sends a comment that keeps its connection alive, 15 seconds by default.
     pub heartbeat: Duration,
-}
-
-impl Events {
-    /// The default interval of heartbeats.
-    pub const DEFAULT_HEARTBEAT: Duration = Duration::from_secs(15);
 }
 
 impl Default for Events {
     fn default() -> Self {
-        Self { heartbeat: Self::DEFAULT_HEARTBEAT }
+        Self { heartbeat: Duration::from_secs(15) }
     }
 }

@@ -16,7 +16,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 
 use crate::identity::caller::{Caller, Evidence, principal};
 use crate::identity::request_parts::RequestParts;
-use login_attempts::Attempts;
+use crate::rates::limiter::Limiter;
 
 /// The maximum number of cached tokens.
 const TOKENS: usize = 8_192;
@@ -30,14 +30,20 @@ const SESSION_BYTES: usize = 1_024;
 pub struct Integrity {
     pub(crate) gate: Arc<Gate>,
     pub(crate) authenticator: Arc<dyn Authenticator>,
-    pub(crate) attempts: Arc<Attempts>,
+    /// The limit of failed logins per minute for one account from one address. The limits for one account from all
+    /// addresses, and for all accounts from one address, are ten times as high. `SPEC §12.6`
+    pub login_per_minute: u32,
+    /// A store of failed logins that several servers share.
+    pub attempts: Option<Arc<dyn AttemptStore>>,
+    /// The failed logins of this server.
+    limiter: Arc<Limiter>,
     /// Valid tokens that `gate` has opened, by their text. A hit saves the verification of MACs. The cache belongs to
     /// this gate, because another gate may have other keys.
     tokens: Arc<Cache<Box<[u8]>, Caller>>,
 }
 
 impl Integrity {
-    /// The default limit of failed logins per minute for one account from one address. `SPEC §12.6`
+    /// The default of [`Self::login_per_minute`].
     pub const LOGIN_PER_MINUTE: u32 = 10;
 
     /// Creates the settings from a gate and an authenticator that checks credentials.
@@ -45,7 +51,9 @@ impl Integrity {
         Self {
             gate: Arc::new(gate),
             authenticator: Arc::new(authenticator),
-            attempts: Arc::new(Attempts::new(Self::LOGIN_PER_MINUTE, None)),
+            login_per_minute: Self::LOGIN_PER_MINUTE,
+            attempts: None,
+            limiter: Arc::new(Limiter::new()),
             tokens: Arc::new(Cache::bounded(TOKENS, TOKEN_BYTES)),
         }
     }
@@ -87,7 +95,7 @@ impl Integrity {
         credentials: &Credentials,
         record_account: impl FnOnce(Option<&str>),
     ) -> Result<IssuedSession, WireError> {
-        let mut attempt = self.attempts.begin(parts.address)?;
+        let mut attempt = self.begin_attempt(parts.address)?;
         let account = match in_time(&parts, self.authenticator.account(credentials)).await {
             Ok(account) => account,
             Err(error) => {
@@ -122,21 +130,6 @@ impl Integrity {
         let issued = issued.map_err(|error| failed(&error))?;
         tracing::debug!(request = %parts.head.request_id, user = issued.session.user, "logged in");
         Ok(issued)
-    }
-
-    /// Sets the limit of failed logins per minute for one account from one address. The limits for one account from all
-    /// addresses, and for all accounts from one address, are ten times as high.
-    #[must_use]
-    pub fn login_per_minute(mut self, attempts: u32) -> Self {
-        self.attempts = Arc::new(Attempts::new(attempts, self.attempts.store.clone()));
-        self
-    }
-
-    /// Sets a store of failed logins that several servers share.
-    #[must_use]
-    pub fn attempts(mut self, store: Arc<dyn AttemptStore>) -> Self {
-        self.attempts = Arc::new(Attempts::new(self.attempts.per_minute, Some(store)));
-        self
     }
 }
 

@@ -106,7 +106,7 @@ pub use identity::request_parts::{RequestParts, request_id};
 pub use identity::signed::{Content, Signed};
 pub use integrity::Integrity;
 #[cfg(feature = "mcp")]
-pub use mcp::Mcp;
+pub use mcp::{Mcp, QueryTool};
 pub use mesh_docs;
 pub use mesh_integrity;
 pub use mesh_plan;

@@ -33,12 +33,12 @@ pub(crate) const HEADERS: [&str; 3] = ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-V
 /// use mesh_plan::Mesh;
 /// use mesh_plan::persisted::PersistedQuery;
 /// use mesh_ql::Format;
-/// use mesh_server::{App, Mcp};
+/// use mesh_server::{App, Mcp, QueryTool};
 ///
 /// # fn app(mesh: Mesh) -> Result<App, mesh_server::BuildError> {
 /// let query = PersistedQuery::new(Format::Ql, "{ post title }");
-/// let mut tools = Mcp::default().query("titles", "The titles of all posts", query);
-/// tools.rows = 50;
+/// let tool = QueryTool { name: "titles".to_owned(), description: "The titles of all posts".to_owned(), query };
+/// let tools = Mcp { rows: 50, queries: vec![tool], ..Mcp::default() };
 /// let mut app = App::builder(mesh);
 /// app.options.mcp = Some(tools);
 /// app.build()
@@ -46,44 +46,30 @@ pub(crate) const HEADERS: [&str; 3] = ["Mcp-Method", "Mcp-Name", "Mcp-Protocol-V
 /// ```
 #[derive(Clone, Debug)]
 pub struct Mcp {
-    /// The maximum number of objects in a result. Larger results are refused, because a part could be mistaken for the whole.
+    /// The maximum number of objects in a result, 200 by default. Larger results are refused, because a part could be mistaken for the whole.
     pub rows: usize,
-    /// The maximum number of bytes of a result.
+    /// The maximum number of bytes of a result, 64 KiB by default.
     pub bytes: usize,
     /// Whether to offer a tool for writes, if the application has write routes.
     pub writes: bool,
     /// Whether explanations contain the SQL, which reveals tables and columns.
     pub sql: bool,
-    queries: Vec<QueryTool>,
+    /// The registered queries that are tools.
+    pub queries: Vec<QueryTool>,
 }
 
-/// A registered query that is a tool.
+/// A registered query that is a tool, whose arguments are the parameters of the query.
 #[derive(Clone, Debug)]
-struct QueryTool {
-    name: String,
-    description: String,
-    query: PersistedQuery,
+pub struct QueryTool {
+    /// The name; if it is empty, it is derived from the query.
+    pub name: String,
+    /// What the tool does; if it is empty, the text of the query.
+    pub description: String,
+    /// The query.
+    pub query: PersistedQuery,
 }
 
 impl Mcp {
-    /// The default maximum number of objects in a result.
-    pub const DEFAULT_ROWS: usize = 200;
-    /// The default maximum number of bytes of a result.
-    pub const DEFAULT_BYTES: usize = 65_536;
-
-    /// Adds a query as a tool whose arguments are the parameters of the query. If `name` is empty, it is derived from
-    /// the query; if `description` is empty, it contains the text of the query.
-    #[must_use]
-    pub fn query(
-        mut self,
-        name: impl Into<String>,
-        description: impl Into<String>,
-        query: PersistedQuery,
-    ) -> Self {
-        self.queries.push(QueryTool { name: name.into(), description: description.into(), query });
-        self
-    }
-
     /// Prepares the tools for a schema.
     pub(crate) fn prepare(
         self,
@@ -111,8 +97,7 @@ impl Mcp {
 
 impl Default for Mcp {
     fn default() -> Self {
-        let (rows, bytes) = (Self::DEFAULT_ROWS, Self::DEFAULT_BYTES);
-        Self { rows, bytes, writes: false, sql: false, queries: Vec::new() }
+        Self { rows: 200, bytes: 65_536, writes: false, sql: false, queries: Vec::new() }
     }
 }
 

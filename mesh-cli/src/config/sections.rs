@@ -41,13 +41,13 @@ settings! {
         /// Connections to one PostgreSQL or MariaDB server, for reads and as many for writes
         database_connections: usize = mesh_postgres::Settings::default().connections, parse::count(1, 10_000);
         /// Connections of one client address (IPv6: /64); of a client behind a trusted proxy, requests under way
-        connections_per_address: usize = ClientLimits::CONNECTIONS_PER_ADDRESS, parse::count(1, 1_000_000);
+        connections_per_address: usize = ClientLimits::default().connections_per_address, parse::count(1, 1_000_000);
         /// Event streams of one client address (IPv6: /64)
-        streams_per_address: usize = ClientLimits::STREAMS_PER_ADDRESS, parse::count(1, 1_000_000);
+        streams_per_address: usize = ClientLimits::default().streams_per_address, parse::count(1, 1_000_000);
         /// Event streams of one session
-        streams_per_session: usize = ClientLimits::STREAMS_PER_SESSION, parse::count(1, 1_000_000);
+        streams_per_session: usize = ClientLimits::default().streams_per_session, parse::count(1, 1_000_000);
         /// Requests that wait for a database or a resolver at a time; one export for each thirty, a quarter of them for one address
-        requests: usize = ClientLimits::REQUESTS, parse::count(1, 1_000_000);
+        requests: usize = ClientLimits::default().requests, parse::count(1, 1_000_000);
         /// Nonces that are remembered for one session
         nonces_per_session: usize = mesh_integrity::Gate::NONCES_PER_SESSION, parse::count(1, 1_000_000);
         /// Failed logins per minute for one account from one address; ten times as many for one account and for one address; sixty times as many invalid bearer tokens and API keys of one address (IPv6: /64)
@@ -221,7 +221,7 @@ settings! {
         /// Whether streams are offered.
         enabled: bool = true, parse::boolean;
         /// Time between two heartbeats of a stream.
-        heartbeat: Duration = mesh_server::Events::DEFAULT_HEARTBEAT, parse::duration(SECOND, HOUR);
+        heartbeat: Duration = mesh_server::Events::default().heartbeat, parse::duration(SECOND, HOUR);
     }
 
     /// Exports of collections as NDJSON or CSV. `SPEC §16`
@@ -231,7 +231,7 @@ settings! {
         /// Records of one export.
         rows: u32 = mesh_plan::Limits::default().export_rows, parse::count(1, u32::MAX as u64 - 1);
         /// Time limit of an export, which keeps a snapshot of the database until it ends.
-        timeout: Duration = mesh_server::Exports::DEFAULT_TIMEOUT, parse::duration(SECOND, 24 * HOUR);
+        timeout: Duration = mesh_server::Exports::default().timeout, parse::duration(SECOND, 24 * HOUR);
     }
 
     /// Writes. `SPEC §11`

@@ -13,7 +13,6 @@ const MAX_TAGS: usize = 2_048;
 
 /// How long caches may keep replies to reads by GET.
 #[derive(Clone, Debug, Default)]
-#[non_exhaustive]
 pub struct Caching {
     /// The directives of all reads.
     pub control: CacheControl,

@@ -13,7 +13,7 @@ pub(crate) struct Counts<K>(Mutex<HashMap<K, usize>>);
 impl<K: Copy + Eq + Hash> Counts<K> {
     /// Adds one to the count of a key until the returned value is dropped. Returns `None` if that would exceed `max`, which is
     /// at least 1.
-    pub(super) fn acquire(self: &Arc<Self>, key: K, max: usize) -> Option<CountGuard<K>> {
+    pub(crate) fn acquire(self: &Arc<Self>, key: K, max: usize) -> Option<CountGuard<K>> {
         let mut counts = self.0.lock();
         let count = counts.get(&key).copied().unwrap_or_default();
         if count >= max.max(1) {

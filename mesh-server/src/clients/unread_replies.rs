@@ -21,21 +21,16 @@ const MIN_TIME: Duration = Duration::from_secs(1);
 const MIN_ENTRIES: usize = 64;
 
 /// The replies that wait for their readers.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct UnreadReplies {
     replies: Mutex<Vec<Weak<UnreadReply>>>,
     /// The bytes of replies, and of frames of streams.
     bytes: Arc<AtomicUsize>,
     /// Events that were replaced by newer ones while streams were sending them. All these streams share the bytes.
     old_events: Mutex<Vec<Bytes>>,
-    max_bytes: usize,
 }
 
 impl UnreadReplies {
-    pub(super) fn new(max_bytes: usize) -> Self {
-        Self { replies: Mutex::default(), bytes: Arc::default(), old_events: Mutex::default(), max_bytes }
-    }
-
     /// Registers a reply of `bytes`, or a stream (0), until the returned value is dropped. `close` is notified to close its
     /// connection. The write timeout applies to the reply if it is one of several on the connection.
     pub(crate) fn add(&self, bytes: usize, version: Version, close: &Arc<Notify>) -> Arc<UnreadReply> {
@@ -76,14 +71,14 @@ impl UnreadReplies {
         self.bytes.load(Ordering::Relaxed) + events.iter().map(Bytes::len).sum::<usize>()
     }
 
-    /// Closes the connections of slow readers.
-    pub(crate) fn close_slow_readers(&self, timeout: Duration) {
+    /// Closes the connections of slow readers. `max_bytes` is the number of bytes that may wait.
+    pub(crate) fn close_slow_readers(&self, timeout: Duration, max_bytes: usize) {
         let replies: Vec<_> = self.replies.lock().iter().filter_map(Weak::upgrade).collect();
         replies
             .iter()
             .filter(|reply| reply.stalled_for() >= timeout)
             .for_each(|reply| reply.close.notify_one());
-        let mut excess = self.bytes().saturating_sub(self.max_bytes);
+        let mut excess = self.bytes().saturating_sub(max_bytes);
         if excess == 0 {
             return;
         }
@@ -208,7 +203,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_accepts_nothing_is_closed_and_a_quiet_stream_is_not() {
-        let unread = UnreadReplies::new(100);
+        let unread = UnreadReplies::default();
         let closes: [Arc<Notify>; 3] = Default::default();
         let [_stalled, slow, quiet] = closes.each_ref().map(|close| unread.add(10, Version::HTTP_2, close));
         for _ in 0..30 {
@@ -217,49 +212,49 @@ mod tests {
             quiet.await_frame();
             tokio::time::advance(Duration::from_secs(1)).await;
         }
-        unread.close_slow_readers(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT, 100);
         assert_eq!(closes.each_ref().map(|close| is_closed(close)), [true, false, false]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_slowest_readers_make_room_for_others() {
-        let unread = UnreadReplies::new(100);
+        let unread = UnreadReplies::default();
         let closes: [Arc<Notify>; 3] = Default::default();
         let [fast, slow, slowest] = closes.each_ref().map(|close| unread.add(50, Version::HTTP_11, close));
-        unread.close_slow_readers(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT, 100);
         assert!(closes.iter().all(|close| !is_closed(close)), "each has a second");
         tokio::time::advance(MIN_TIME).await;
         for (reply, bytes) in [(&fast, 40), (&slow, 20), (&slowest, 10)] {
             reply.hand_over(bytes);
             reply.sent(bytes);
         }
-        unread.close_slow_readers(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT, 100);
         assert_eq!(closes.each_ref().map(|close| is_closed(close)), [false, false, true]);
         drop(slowest);
-        unread.close_slow_readers(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT, 100);
         assert_eq!((unread.bytes(), is_closed(&closes[1])), (100, false));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_was_handed_over_counts_once_it_is_sent() {
-        let unread = UnreadReplies::new(100);
+        let unread = UnreadReplies::default();
         let close = Arc::default();
         let reply = unread.add(0, Version::HTTP_2, &close);
         reply.take_frame(&Bytes::from(vec![0; 10]));
         reply.hand_over(10);
         reply.await_frame();
         tokio::time::advance(TIMEOUT).await;
-        unread.close_slow_readers(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT, 100);
         assert!(is_closed(&close), "nothing was sent");
         reply.sent(10);
         tokio::time::advance(TIMEOUT).await;
-        unread.close_slow_readers(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT, 100);
         assert!(!is_closed(&close), "the stream is quiet");
     }
 
     #[tokio::test(start_paused = true)]
     async fn frames_of_streams_count_unless_they_are_shared() {
-        let unread = UnreadReplies::new(100);
+        let unread = UnreadReplies::default();
         let reply = unread.add(0, Version::HTTP_2, &Arc::default());
         for (frame, counted) in [(Bytes::from(vec![0; 30]), 30), (Bytes::from_static(b"shared"), 0)] {
             reply.take_frame(&frame);
@@ -275,7 +270,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn streams_that_keep_old_events_are_slow_readers() {
-        let unread = UnreadReplies::new(100);
+        let unread = UnreadReplies::default();
         let closes: [Arc<Notify>; 2] = Default::default();
         let [reading, quiet] = closes.each_ref().map(|close| unread.add(0, Version::HTTP_11, close));
         let event = Bytes::from(vec![0; 200]);
@@ -283,10 +278,10 @@ mod tests {
         reading.take_frame(&in_hand);
         quiet.await_frame();
         tokio::time::advance(MIN_TIME).await;
-        unread.close_slow_readers(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT, 100);
         assert!(closes.iter().all(|close| !is_closed(close)), "the newest event does not count");
         unread.add_old_event(event);
-        unread.close_slow_readers(TIMEOUT);
+        unread.close_slow_readers(TIMEOUT, 100);
         assert_eq!(closes.each_ref().map(|close| is_closed(close)), [true, false]);
         drop(in_hand);
         assert_eq!(unread.bytes(), 0);

@@ -142,7 +142,8 @@ impl Server {
     async fn close_slow_readers(&self) -> Infallible {
         loop {
             tokio::time::sleep(SLOW_READER_INTERVAL).await;
-            self.app.get().shared.options.client_limits.unread.close_slow_readers(self.timeouts.write);
+            let limits = &self.app.get().shared.options.client_limits;
+            limits.unread.close_slow_readers(self.timeouts.write, limits.unread_bytes);
         }
     }
 

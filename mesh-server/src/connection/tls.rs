@@ -18,15 +18,17 @@ use tokio_rustls::server::TlsStream;
 
 use crate::regular_file;
 
-/// How often the certificate files are checked by default.
-const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+/// The certificate files are not checked more often than this.
+const MIN_CHECK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A certificate chain and its private key, loaded from files, for [`Server::tls`](crate::Server::tls).
 #[derive(Clone)]
 pub struct Tls {
     certificate: Arc<ReloadedCertificate>,
     acceptor: TlsAcceptor,
-    check_interval: Duration,
+    /// How often the files are checked for changes, every two seconds by default. If a changed pair is invalid, the error is
+    /// logged and the previous certificate remains in use.
+    pub check_interval: Duration,
 }
 
 impl Tls {
@@ -47,23 +49,15 @@ impl Tls {
         Ok(Self {
             certificate,
             acceptor: TlsAcceptor::from(Arc::new(config)),
-            check_interval: CHECK_INTERVAL,
+            check_interval: Duration::from_secs(2),
         })
-    }
-
-    /// Sets how often the files are checked for changes; the default is two seconds. If a changed pair is invalid, the
-    /// error is logged and the previous certificate remains in use.
-    #[must_use]
-    pub fn check_interval(mut self, interval: Duration) -> Self {
-        self.check_interval = interval.max(Duration::from_millis(1));
-        self
     }
 
     /// Reloads the certificate whenever its files change; never completes.
     pub(super) async fn reload_on_change(&self) {
         let mut known = self.certificate.stamps();
         loop {
-            tokio::time::sleep(self.check_interval).await;
+            tokio::time::sleep(self.check_interval.max(MIN_CHECK_INTERVAL)).await;
             let stamps = self.certificate.stamps();
             if stamps == known {
                 continue;

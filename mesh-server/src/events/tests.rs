@@ -111,7 +111,7 @@ fn setup() -> Setup {
 }
 
 fn hub(mesh: Arc<Mesh>, changes: Changes, heartbeat: Duration) -> Hub {
-    let unread = Arc::clone(&ClientLimits::new().unread);
+    let unread = Arc::clone(&ClientLimits::default().unread);
     Hub::new(mesh, changes, unread, heartbeat, Duration::from_secs(10))
 }
 

@@ -8,6 +8,7 @@ use mesh_integrity::{AttemptKey, AttemptStore, IntegrityError};
 use mesh_wire::WireError;
 use ring::digest::{SHA256, digest};
 
+use crate::integrity::Integrity;
 use crate::observability::error_log;
 use crate::rates::client_address::counted_address;
 use crate::rates::limiter::{Limiter, whole_seconds};
@@ -17,63 +18,54 @@ use crate::rates::rate::Rate;
 /// limit for one account from one address.
 const BROAD_LIMIT_FACTOR: u32 = 10;
 
-/// The login attempts of the last minute. Successful ones are uncounted.
-///
-/// If several servers share a store, attempts are counted there as well, unless they are already refused here.
-pub(crate) struct Attempts {
-    pub(super) per_minute: u32,
-    pub(super) store: Option<Arc<dyn AttemptStore>>,
-    limiter: Limiter,
-}
-
-impl Attempts {
-    /// Allows `per_minute` failed attempts for one account from one address.
-    pub(super) fn new(per_minute: u32, store: Option<Arc<dyn AttemptStore>>) -> Self {
-        Self { per_minute, store, limiter: Limiter::new() }
-    }
-
-    /// Counts an attempt from an address. Its account is looked up afterwards, so that an address that is refused cannot
-    /// cause lookups.
+impl Integrity {
+    /// Counts a login attempt from an address, until it is uncounted or a minute has passed. Its account is looked up afterwards,
+    /// so that an address that is refused cannot cause lookups. If several servers share a store, attempts are counted there as
+    /// well, unless they are already refused here.
     ///
     /// # Errors
     /// 429 after too many attempts.
-    pub(crate) fn begin(&self, address: Option<IpAddr>) -> Result<Attempt<'_>, WireError> {
-        Attempt::begin(self, address, self.limiter.now()).map_err(WireError::rate_limit)
-    }
-
-    /// Returns the rate for one account from all addresses, and for all accounts from one address.
-    fn broad_rate(&self) -> Rate {
-        Rate::per_minute(self.per_minute.max(1).saturating_mul(BROAD_LIMIT_FACTOR))
+    pub(super) fn begin_attempt(&self, address: Option<IpAddr>) -> Result<Attempt<'_>, WireError> {
+        let limiter = &*self.limiter;
+        let mut attempt = Attempt::begin(limiter, self.login_per_minute, address, limiter.now())
+            .map_err(WireError::rate_limit)?;
+        attempt.shared = self.attempts.as_ref();
+        Ok(attempt)
     }
 
     /// Returns how many attempts were refused without checking the password.
-    pub(crate) fn refused(&self) -> u64 {
+    pub(crate) fn refused_attempts(&self) -> u64 {
         self.limiter.refused()
     }
 }
 
-opaque_debug!(Attempts);
-
 /// An attempt that is counted.
 #[must_use = "an attempt that is no guess has to be uncounted"]
 pub(crate) struct Attempt<'a> {
-    attempts: &'a Attempts,
+    limiter: &'a Limiter,
     address: Option<IpAddr>,
     /// Address, account and address, account. The keys with an account are empty until it is known.
     keys: [(String, Rate); 3],
     /// How many of the keys are counted on this server.
     counted: usize,
-    /// The store that has counted the attempt as well.
-    store: Option<&'a Arc<dyn AttemptStore>>,
+    /// The store that counts the attempt as well.
+    shared: Option<&'a Arc<dyn AttemptStore>>,
+    is_shared: bool,
 }
 
 impl<'a> Attempt<'a> {
     /// Counts an attempt from an address. Returns the number of seconds until the next one if there were too many.
-    fn begin(attempts: &'a Attempts, address: Option<IpAddr>, now: Duration) -> Result<Self, u32> {
+    fn begin(
+        limiter: &'a Limiter,
+        per_minute: u32,
+        address: Option<IpAddr>,
+        now: Duration,
+    ) -> Result<Self, u32> {
         let address = address.map(counted_address);
-        let (narrow, broad) = (Rate::per_minute(attempts.per_minute), attempts.broad_rate());
+        let narrow = Rate::per_minute(per_minute);
+        let broad = Rate::per_minute(per_minute.max(1).saturating_mul(BROAD_LIMIT_FACTOR));
         let keys = [(format!("any at {address:?}"), broad), (String::new(), narrow), (String::new(), broad)];
-        let mut attempt = Self { attempts, address, keys, counted: 0, store: None };
+        let mut attempt = Self { limiter, address, keys, counted: 0, shared: None, is_shared: false };
         attempt.count_next(now)?;
         Ok(attempt)
     }
@@ -87,12 +79,12 @@ impl<'a> Attempt<'a> {
         account: Option<&str>,
         request_id: &str,
     ) -> Result<(), WireError> {
-        let now = self.attempts.limiter.now();
+        let now = self.limiter.now();
         self.count_account_locally(account, now).map_err(WireError::rate_limit)?;
-        let Some(store) = &self.attempts.store else { return Ok(()) };
+        let Some(store) = self.shared else { return Ok(()) };
         let refused = match store.begin(self.shared_keys()).await {
             Ok(None) => {
-                self.store = Some(store);
+                self.is_shared = true;
                 return Ok(());
             }
             Ok(Some(wait)) => WireError::rate_limit(whole_seconds(Duration::from_millis(wait))),
@@ -122,7 +114,7 @@ impl<'a> Attempt<'a> {
     /// Counts the next key, or uncounts all keys if its rate is exceeded.
     fn count_next(&mut self, now: Duration) -> Result<(), u32> {
         let Some((key, rate)) = self.keys.get(self.counted) else { return Ok(()) };
-        let counted = self.attempts.limiter.count(key, *rate, now);
+        let counted = self.limiter.count(key, *rate, now);
         match counted {
             Ok(()) => self.counted += 1,
             Err(_) => self.uncount_locally(),
@@ -132,7 +124,7 @@ impl<'a> Attempt<'a> {
 
     /// Uncounts the attempt, because it is no guess.
     pub(crate) async fn uncount(mut self) {
-        if let Some(store) = self.store
+        if let Some(store) = self.shared.filter(|_| self.is_shared)
             && let Err(error) = store.forget(self.shared_keys()).await
         {
             tracing::warn!("a successful login is still counted as an attempt: {error}");
@@ -142,7 +134,7 @@ impl<'a> Attempt<'a> {
 
     fn uncount_locally(&mut self) {
         let counted = self.keys.iter().take(std::mem::take(&mut self.counted));
-        counted.for_each(|(key, rate)| self.attempts.limiter.uncount(key, *rate));
+        counted.for_each(|(key, rate)| self.limiter.uncount(key, *rate));
     }
 
     /// Returns the keys of the attempt in a shared store.
@@ -164,19 +156,19 @@ mod tests {
     }
 
     fn begin<'a>(
-        attempts: &'a Attempts,
+        (limiter, per_minute): &'a (Limiter, u32),
         account: &str,
         address: Option<IpAddr>,
         now: Duration,
     ) -> Result<Attempt<'a>, u32> {
-        let mut attempt = Attempt::begin(attempts, address, now)?;
+        let mut attempt = Attempt::begin(limiter, *per_minute, address, now)?;
         attempt.count_account_locally(Some(account), now)?;
         Ok(attempt)
     }
 
     #[test]
     fn failures_are_limited_and_paid_off_over_time() {
-        let attempts = Attempts::new(10, None);
+        let attempts = (Limiter::new(), 10);
         let try_at = |now| begin(&attempts, "ada", address(1), Duration::from_millis(now)).map(|_| ());
         for _ in 0..10 {
             assert_eq!(try_at(1_000), Ok(()));
@@ -193,7 +185,7 @@ mod tests {
 
     #[test]
     fn successes_are_not_counted() {
-        let attempts = Attempts::new(2, None);
+        let attempts = (Limiter::new(), 2);
         for _ in 0..100 {
             let attempt = begin(&attempts, "ada", address(1), Duration::ZERO);
             attempt.unwrap_or_else(|_| panic!("refused")).uncount_locally();
@@ -203,7 +195,7 @@ mod tests {
 
     #[test]
     fn other_accounts_and_addresses_have_separate_limits_within_the_broad_ones() {
-        let attempts = Attempts::new(2, None);
+        let attempts = (Limiter::new(), 2);
         let count = |of: &dyn Fn(u8) -> bool| (0..=255).filter(|number| of(*number)).count();
         assert_eq!(count(&|_| begin(&attempts, "ada", address(1), Duration::ZERO).is_ok()), 2);
         assert!(begin(&attempts, "ada", address(2), Duration::ZERO).is_ok(), "from another address");
@@ -220,7 +212,7 @@ mod tests {
     /// The table of counts has a fixed size. Keys with the fewest attempts are replaced first.
     #[test]
     fn a_flood_of_accounts_and_addresses_refuses_no_other_and_frees_none() {
-        let attempts = Attempts::new(10, None);
+        let attempts = (Limiter::new(), 10);
         let try_login = |account: &str, address| begin(&attempts, account, address, Duration::ZERO).is_ok();
         assert_eq!((0..60).filter(|_| try_login("ada", address(1))).count(), 10);
         for number in 0..200_000_u32 {

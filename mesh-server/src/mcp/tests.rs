@@ -15,7 +15,8 @@ fn mesh(entity: &str) -> Mesh {
 fn prepared(mesh: &Mesh, entity: &str) -> PreparedTools {
     let text = format!(r#"{{"{entity}":{{"$select":{{"id":true}}}}}}"#);
     let query = PersistedQuery::new(Format::Json, text);
-    Mcp::default().query("", "", query).prepare(mesh, &BasePath::default(), false).unwrap()
+    let tool = QueryTool { name: String::new(), description: String::new(), query };
+    Mcp { queries: vec![tool], ..Mcp::default() }.prepare(mesh, &BasePath::default(), false).unwrap()
 }
 
 #[test]

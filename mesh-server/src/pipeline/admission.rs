@@ -2,16 +2,15 @@
 //! what has effects ends by itself.
 
 use std::future::Future;
-use std::sync::Arc;
 use std::thread;
 
 use http::Response;
 use mesh_wire::WireError;
-use tokio::sync::{OwnedSemaphorePermit, SemaphorePermit};
 
 use super::body::Body;
 use super::context::RequestContext;
 use super::effects::Effects;
+use crate::clients::CountGuard;
 
 /// Awaits `work` under the admission limit. Returns `None` if the deadline passes first.
 ///
@@ -25,13 +24,12 @@ pub(crate) async fn run<T>(
     Ok(cx.before_deadline(work).await)
 }
 
-/// Admits a request that has to wait. It counts against the limit until the permit is dropped.
+/// Admits a request that has to wait. It counts against the limit until the guard is dropped.
 ///
 /// # Errors
-/// 503 if the maximum number of requests is already waiting. Another request would only wait behind them, and hold
-/// memory until its client gives up.
-pub(crate) fn admit<'r>(cx: &RequestContext<'r>) -> Result<SemaphorePermit<'r>, WireError> {
-    cx.shared.options.client_limits.requests.try_acquire().map_err(|_| WireError::unavailable())
+/// Those of [`crate::ClientLimits::begin_wait`].
+pub(crate) fn admit(cx: &RequestContext<'_>) -> Result<CountGuard<()>, WireError> {
+    cx.shared.options.client_limits.begin_wait()
 }
 
 /// Begins the effects of a request that no limit refuses, such as a login.
@@ -63,15 +61,13 @@ pub(crate) fn begin_write(cx: &RequestContext<'_>) -> Result<(), WireError> {
     if effects.have_begun() {
         return Ok(());
     }
-    let admitted = Arc::clone(&cx.shared.options.client_limits.requests).try_acquire_owned();
-    let admitted = admitted.map_err(|_| WireError::unavailable())?;
-    begin_with(cx, effects, Some(admitted))
+    begin_with(cx, effects, Some(admit(cx)?))
 }
 
 fn begin_with(
     cx: &RequestContext<'_>,
     effects: &Effects,
-    admitted: Option<OwnedSemaphorePermit>,
+    admitted: Option<CountGuard<()>>,
 ) -> Result<(), WireError> {
     let guard = cx.shared.options.client_limits.effects.begin();
     effects.begin(guard.ok_or_else(WireError::unavailable)?, admitted);

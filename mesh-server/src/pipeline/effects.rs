@@ -16,10 +16,9 @@ use mesh_plan::BoxFuture;
 use mesh_plan::backend::CommitGate;
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use tokio::sync::OwnedSemaphorePermit;
 
 use super::body::Body;
-use crate::clients::EffectGuard;
+use crate::clients::{CountGuard, EffectGuard};
 
 /// Whether a request has begun to change something.
 #[derive(Default)]
@@ -31,7 +30,7 @@ pub(crate) struct Effects {
 
 /// What a request with effects holds until it has been reported.
 struct Begun {
-    _admitted: Option<OwnedSemaphorePermit>,
+    _admitted: Option<CountGuard<()>>,
     _guard: EffectGuard,
 }
 
@@ -54,7 +53,7 @@ impl Effects {
     }
 
     /// Records that the request begins to change something, and what it holds until it has been reported.
-    pub(super) fn begin(&self, guard: EffectGuard, admitted: Option<OwnedSemaphorePermit>) {
+    pub(super) fn begin(&self, guard: EffectGuard, admitted: Option<CountGuard<()>>) {
         let _ = self.begun.set(Begun { _admitted: admitted, _guard: guard });
     }
 }

@@ -5,6 +5,7 @@ use mesh_wire::{BasePath, headers};
 
 use crate::app::shared::Shared;
 use crate::events::Hub;
+use crate::integrity::Integrity;
 use crate::observability::admin::Page;
 use crate::observability::metrics::Exposition;
 use crate::observability::record::RouteKind;
@@ -49,8 +50,7 @@ pub(crate) fn write_gauges(shared: &Shared, out: &mut Exposition) {
     let entries = [(&[("cache", "text")][..], by_text), (&[("cache", "header")], by_header)];
     out.gauge("mesh_plans_cached", "Cached plans, by query text and by query header.", &entries);
     let [address, session] = shared.options.rates.refused();
-    let login =
-        shared.options.authenticator.integrity.as_ref().map_or(0, |integrity| integrity.attempts.refused());
+    let login = shared.options.authenticator.integrity.as_ref().map_or(0, Integrity::refused_attempts);
     let by = [
         (&[("by", "address")][..], address as f64),
         (&[("by", "session")], session as f64),

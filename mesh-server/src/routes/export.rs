@@ -38,8 +38,7 @@ pub(crate) async fn answer(
         return Ok(head.map(|()| Body::from(Bytes::new())));
     }
     let count_guard = cx.shared.options.client_limits.begin_export(cx.address)?;
-    let permit = Arc::clone(&exports.permits).try_acquire_owned();
-    let permit = permit.map_err(|_| WireError::unavailable())?;
+    let running = exports.running.acquire((), exports.at_once).ok_or_else(WireError::unavailable)?;
     let mut task = ExportTask::start(cx, caller, plan, format, exports);
     let Some(first) = task.pieces.recv().await else {
         let Err(error) = task.outcome().await else { return Ok(head.map(|()| Body::from(Bytes::new()))) };
@@ -56,7 +55,7 @@ pub(crate) async fn answer(
         };
         piece.map(|piece| (piece, (None, task)))
     });
-    Ok(head.map(|()| Body::stream(StreamBody::new(body)).until_sent((permit, count_guard))))
+    Ok(head.map(|()| Body::stream(StreamBody::new(body)).until_sent((running, count_guard))))
 }
 
 /// Returns the content type of a format.

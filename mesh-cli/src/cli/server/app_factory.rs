@@ -130,14 +130,9 @@ impl AppFactory {
 fn options(config: &Config) -> Result<AppOptions, Failure> {
     let (limits, origins, otlp) = (&config.limits, &config.cors.origins, &config.otlp);
     let exports = || {
-        let mut exports = Exports::at_once(config.exports_at_once());
-        exports.timeout = config.export.timeout;
+        let mut exports = Exports::default();
+        (exports.timeout, exports.at_once) = (config.export.timeout, config.exports_at_once());
         exports
-    };
-    let events = || {
-        let mut events = Events::default();
-        events.heartbeat = config.events.heartbeat;
-        events
     };
     Ok(AppOptions {
         base_path: config.base.clone(),
@@ -152,7 +147,7 @@ fn options(config: &Config) -> Result<AppOptions, Failure> {
         mutations: config.mutations.enabled,
         server_timing: true,
         uploads: if config.uploads.enabled { Some(uploads(config)?) } else { None },
-        events: config.events.enabled.then(events),
+        events: config.events.enabled.then_some(Events { heartbeat: config.events.heartbeat }),
         exports: config.export.enabled.then(exports),
         cors: if origins.is_empty() { None } else { Some(Cors::new(origins)?) },
         spans: otlp.endpoint.clone().map(|url| {
@@ -251,15 +246,13 @@ async fn integrity(
     if settings.binding != Binding::Off {
         wait_until_after(unknown_until).await;
     }
-    let integrity = match accounts(config, database).await? {
+    let mut integrity = match accounts(config, database).await? {
         Some(accounts) => Integrity::new(gate, accounts),
         None => Integrity::new(gate, NoAccounts),
     };
-    let integrity = integrity.login_per_minute(config.limits.login_per_minute);
-    Ok(match state.and_then(|state| state.attempts.clone()) {
-        Some(store) => integrity.attempts(store),
-        None => integrity,
-    })
+    integrity.login_per_minute = config.limits.login_per_minute;
+    integrity.attempts = state.and_then(|state| state.attempts.clone());
+    Ok(integrity)
 }
 
 /// Waits until the second of the timestamp `unknown`, in which this server has taken over from another one, has passed; at

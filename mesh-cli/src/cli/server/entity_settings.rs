@@ -42,11 +42,8 @@ pub(crate) fn docs(config: &Config, schema: &Schema) -> Result<Options, Failure>
 pub(crate) fn caching(config: &Config, schema: &Schema) -> Result<Caching, Failure> {
     let settings = &config.caching;
     check_entities("caching.entities", settings.entities.keys(), schema)?;
-    let mut caching = Caching::default();
-    caching.control = settings.control.clone();
-    caching.tags = settings.tags;
-    caching.entities.extend(settings.entities.clone());
-    Ok(caching)
+    let entities = settings.entities.clone().into_iter().collect();
+    Ok(Caching { control: settings.control.clone(), entities, tags: settings.tags })
 }
 
 /// Checks that a setting names entities of the schema.

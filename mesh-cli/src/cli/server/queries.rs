@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mesh_backend::backend::StateStores;
 use mesh_plan::Mesh;
 use mesh_plan::persisted::{ParamDeclarations, Persisted, PersistedQuery};
-use mesh_server::{Mcp, regular_file};
+use mesh_server::{Mcp, QueryTool, regular_file};
 use serde::Deserialize;
 
 use crate::cli::failure::{Failure, WithContext as _};
@@ -21,9 +21,8 @@ pub(crate) fn queries(
     state: Option<&StateStores>,
 ) -> Result<(Option<Persisted>, Mcp), Failure> {
     let settings = &config.persisted;
-    let mut tools = Mcp::default();
-    tools.rows = Mcp::DEFAULT_ROWS.min(config.limits.rows);
-    tools.writes = config.mcp.enabled == McpTools::Writes;
+    let mut tools = Mcp { writes: config.mcp.enabled == McpTools::Writes, ..Mcp::default() };
+    tools.rows = tools.rows.min(config.limits.rows);
     if !settings.enabled {
         return Ok((None, tools));
     }
@@ -34,7 +33,7 @@ pub(crate) fn queries(
         persisted = persisted.store(Arc::clone(&state.queries));
     }
     if let Some(path) = &settings.preload {
-        tools = preload(&mut persisted, tools, mesh, path)?;
+        tools.queries = preload(&mut persisted, mesh, path)?;
     }
     Ok((Some(persisted), tools))
 }
@@ -62,10 +61,10 @@ pub(crate) fn preloaded_queries(path: &Path) -> Result<Vec<PreloadedQuery>, Fail
     serde_json::from_str(&text).context(format_args!("{name}: {form}"))
 }
 
-/// Registers the queries of a file, and adds them to the tools. Returns all faults if there are any.
-fn preload(persisted: &mut Persisted, mut tools: Mcp, mesh: &Mesh, path: &Path) -> Result<Mcp, Failure> {
+/// Registers the queries of a file, and returns them as tools. Returns all faults if there are any.
+fn preload(persisted: &mut Persisted, mesh: &Mesh, path: &Path) -> Result<Vec<QueryTool>, Failure> {
     let file = path.display();
-    let mut faults = Vec::new();
+    let (mut tools, mut faults) = (Vec::new(), Vec::new());
     for (number, preloaded) in (1..).zip(preloaded_queries(path)?) {
         let registered = preloaded.parse().and_then(|query| {
             let id = persisted.preload(mesh, query.clone()).map_err(|error| error.to_string())?;
@@ -74,7 +73,7 @@ fn preload(persisted: &mut Persisted, mut tools: Mcp, mesh: &Mesh, path: &Path) 
         match registered {
             Ok((id, query)) => {
                 tracing::info!("{file}: query {number} is {id}");
-                tools = tools.query(preloaded.name, preloaded.description, query);
+                tools.push(QueryTool { name: preloaded.name, description: preloaded.description, query });
             }
             Err(why) => faults.push(format!("{file}: query {number}: {why}")),
         }

@@ -73,7 +73,7 @@ struct Site {
 
 impl Site {
     fn new() -> Self {
-        Self::with("x".to_owned(), ClientLimits::new())
+        Self::with("x".to_owned(), ClientLimits::default())
     }
 
     /// Creates a site whose record has a title.
@@ -231,7 +231,9 @@ async fn a_write_whose_body_has_not_arrived_is_not_begun() {
 /// Unread answers change no other answer, and refuse no write.
 #[tokio::test]
 async fn unread_answers_change_no_other_answer() {
-    let site = Site::with("x".repeat(40_000), ClientLimits::new().unread_bytes(1));
+    let mut limits = ClientLimits::default();
+    limits.unread_bytes = 1;
+    let site = Site::with("x".repeat(40_000), limits);
     site.storage.before.add_permits(9);
     site.storage.after.add_permits(9);
     let mut unread = Vec::new();

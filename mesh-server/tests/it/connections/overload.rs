@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::Version;
-use mesh_server::{ClientLimits, Server, TransportLimits};
+use mesh_server::{Server, TransportLimits};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::frames::{Frame, RST_STREAM, Raw};
@@ -17,7 +17,7 @@ async fn serve_two() -> Served {
     let limits = TransportLimits { request_timeout: LONG, ..TransportLimits::default() };
     let app = app_with(|app| {
         app.options.limits = limits;
-        app.options.client_limits = ClientLimits::new().requests(2);
+        app.options.client_limits.requests = 2;
     });
     Served::start(Server::new(app)).await
 }

@@ -178,7 +178,8 @@ async fn an_http2_client_with_a_closed_window_is_closed_and_a_slow_one_is_not() 
 /// While unread replies take too much memory, those are closed that are read slowest.
 #[tokio::test]
 async fn slow_readers_make_room_for_others() {
-    let limits = ClientLimits::new().unread_bytes(20 << 20);
+    let mut limits = ClientLimits::default();
+    limits.unread_bytes = 20 << 20;
     let app = app_with(|app| app.options.client_limits = limits);
     let served = Served::start(Server { timeouts: long_timeouts(), ..Server::new(app) }).await;
     let mut slow = served.connect().await;

@@ -57,7 +57,9 @@ impl Files {
     }
 
     fn open(&self) -> Tls {
-        Tls::open(self.certificate(), self.key()).unwrap().check_interval(Duration::from_millis(20))
+        let mut tls = Tls::open(self.certificate(), self.key()).unwrap();
+        tls.check_interval = Duration::from_millis(20);
+        tls
     }
 
     fn trusted(&self) -> CertificateDer<'static> {
