@@ -17,10 +17,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 
 use args::SchemaOutputArgs;
-use commands::credentials::{api_key, hash_password};
 use commands::{
-    check, completions, demo, explain, files, health, introspect, json_schema, mcp, openapi, policy_test,
-    query, serve, types, upload,
+    api_key, check, completions, demo, explain, files, hash_password, health, introspect, json_schema, mcp,
+    openapi, policy_test, query, serve, types, upload,
 };
 
 /// Serve a database as a read API that returns exactly the requested JSON

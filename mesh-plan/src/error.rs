@@ -6,7 +6,7 @@ mod write;
 use std::error::Error as StdError;
 
 use mesh_ql::{AggregateFn, FilterOp, Position, Span, SyntaxError};
-use mesh_schema::FieldType;
+use mesh_schema::{Entity, FieldType, Schema};
 use thiserror::Error;
 
 pub use build::{BuildError, BuildFault};
@@ -84,6 +84,18 @@ impl PlanError {
 }
 
 impl PlanErrorKind {
+    /// Returns the error of a key that no entity of the schema has.
+    pub fn unknown_entity(schema: &Schema, key: &str) -> Self {
+        let nearest = mesh_schema::nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str()));
+        Self::UnknownEntity { entity: key.to_owned(), nearest: nearest.map(str::to_owned) }
+    }
+
+    /// Returns the error of a name that no member of the entity has.
+    pub fn unknown_field(entity: &Entity, name: &str) -> Self {
+        let nearest = mesh_schema::nearest(name, entity.names()).map(str::to_owned);
+        Self::UnknownField { entity: entity.key.clone(), field: name.to_owned(), nearest }
+    }
+
     /// Returns the error of a parameter that the query does not have. The name may be any text of a client, so it is
     /// shortened and escaped.
     pub(crate) fn unknown_parameter(name: &str) -> Self {

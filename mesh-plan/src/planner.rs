@@ -30,7 +30,7 @@ use crate::plan::{Column, Node, Page, PageSize, PlanId, PlannedQuery, Predicate,
 use crate::policy::View;
 use crate::{PlanError, Value};
 use columns::Columns;
-use context::{NodeContext, Scope, nearest};
+use context::{NodeContext, Scope};
 pub(crate) use filter::params::ParamInput;
 use filter::params::Recorder;
 pub use limits::Limits;
@@ -169,10 +169,9 @@ pub(crate) fn typed(columns: &[Column], order: &[SortKey], values: Vec<Value>) -
 
 /// Finds the entity with that key, which a query names at `span`.
 pub(crate) fn find_entity(schema: &Schema, key: &str, span: Option<Span>) -> Result<EntityId, PlanError> {
-    schema.find(key).ok_or_else(|| {
-        let nearest = nearest(key, schema.entities().map(|(_, entity)| entity.key.as_str()));
-        PlanError::new(PlanErrorKind::UnknownEntity { entity: key.to_owned(), nearest }, "").with_span(span)
-    })
+    schema
+        .find(key)
+        .ok_or_else(|| PlanError::new(PlanErrorKind::unknown_entity(schema, key), "").with_span(span))
 }
 
 struct Planner<'a> {

@@ -194,5 +194,13 @@ pub fn is_json(headers: &HeaderMap) -> bool {
     headers::has_media_type(headers, "application/json")
 }
 
+/// Refuses a body that is not JSON according to its content type.
+///
+/// # Errors
+/// 415.
+pub fn check_json(headers: &HeaderMap) -> Result<(), WireError> {
+    if is_json(headers) { Ok(()) } else { Err(WireError::unsupported_media_type()) }
+}
+
 #[cfg(test)]
 mod tests;

@@ -75,9 +75,3 @@ impl<T, E: fmt::Display> WithContext<T> for Result<T, E> {
         self.map_err(|error| Failure::usage_error(format_args!("{what}: {error}")))
     }
 }
-
-/// Returns an error with its sources, separated by colons.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
-    let errors = std::iter::successors(Some(error), |error| (*error).source());
-    errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-}

@@ -35,12 +35,7 @@ impl NodeContext<'_> {
     }
 
     pub(super) fn unknown_field(&self, name: &str, span: Option<Span>) -> PlanError {
-        let kind = PlanErrorKind::UnknownField {
-            entity: self.entity.key.clone(),
-            field: name.to_owned(),
-            nearest: nearest(name, self.entity.names()),
-        };
-        self.error(span, kind)
+        self.error(span, PlanErrorKind::unknown_field(self.entity, name))
     }
 }
 

@@ -69,9 +69,7 @@ async fn credentials(cx: &RequestContext<'_>, body: RequestBody) -> Result<Crede
     let body =
         cx.before_deadline(body.read(cx.shared.options.limits.body_bytes.min(MAX_CREDENTIALS_BYTES))).await;
     let body = body.ok_or_else(|| WireError::transport("The body did not arrive in time"))??;
-    if !request::is_json(cx.head.headers) {
-        return Err(WireError::unsupported_media_type());
-    }
+    request::check_json(cx.head.headers)?;
     match serde_json::from_slice(&body) {
         Ok(Value::Object(credentials)) => Ok(credentials),
         _ => Err(WireError::transport("The body must be a JSON object with the credentials")),

@@ -35,9 +35,7 @@ pub(crate) async fn answer(
     request::IfMatch::refuse(cx.head.headers)?;
     let content = Content::Tools { writes: tools.options.writes };
     let (caller, body) = authenticate::with_body(cx, content, body).await?;
-    if !request::is_json(cx.head.headers) {
-        return Err(WireError::unsupported_media_type());
-    }
+    request::check_json(cx.head.headers)?;
     let calls = CallerTools { cx, tools, caller: &caller };
     let (requests, mut queue) = mpsc::channel(1);
     let service = service(ToolRequests(requests));

@@ -135,12 +135,7 @@ fn statement(cx: &RequestContext<'_>) -> Result<Statement, WireError> {
 
 fn find_entity<'s>(schema: &'s Schema, key: &str) -> Result<&'s Entity, WireError> {
     let entity = schema.find(key).map(|id| schema.entity(id));
-    entity.ok_or_else(|| {
-        let keys = schema.entities().map(|(_, entity)| entity.key.as_str());
-        let nearest = mesh_schema::nearest(key, keys).map(str::to_owned);
-        let kind = PlanErrorKind::UnknownEntity { entity: key.to_owned(), nearest };
-        PlanError::new(kind, "").into()
-    })
+    entity.ok_or_else(|| PlanError::new(PlanErrorKind::unknown_entity(schema, key), "").into())
 }
 
 /// Finds the field that takes the file. `SPEC §9.3`, `SPEC §9.6`
@@ -165,9 +160,7 @@ fn find_field<'e>(
         Some(Member::Field(id)) => entity.field(id),
         Some(_) => return Err(refused(format!("'{name}' of entity '{}' takes no files", entity.key))),
         None => {
-            let nearest = mesh_schema::nearest(name, entity.names()).map(str::to_owned);
-            let kind =
-                PlanErrorKind::UnknownField { entity: entity.key.clone(), field: name.to_owned(), nearest };
+            let kind = PlanErrorKind::unknown_field(entity, name);
             return Err(PlanError::new(kind, entity.key.as_str()).into());
         }
     };

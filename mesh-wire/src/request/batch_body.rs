@@ -5,7 +5,7 @@ use mesh_ql::Format;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::is_json;
+use super::check_json;
 use super::reference::is_name;
 use crate::WireError;
 
@@ -38,9 +38,7 @@ pub fn decode_batch(headers: &HeaderMap, body: &[u8]) -> Result<Vec<BatchStep>, 
         #[serde(borrow)]
         steps: Vec<&'b RawValue>,
     }
-    if !is_json(headers) {
-        return Err(WireError::unsupported_media_type());
-    }
+    check_json(headers)?;
     // Serde would also accept the members of an object as an array.
     if !body.trim_ascii_start().starts_with(b"{") {
         return Err(WireError::transport("The body must be a JSON object {steps: […]}"));

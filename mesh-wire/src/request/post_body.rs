@@ -5,7 +5,7 @@ use mesh_ql::Format;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::is_json;
+use super::check_json;
 use crate::WireError;
 
 /// A decoded body.
@@ -56,9 +56,7 @@ fn scalar(json: &str) -> Option<String> {
 /// # Errors
 /// 415 if the content type is not JSON; 400 if the body is not such an object.
 pub fn decode_body(headers: &HeaderMap, body: &[u8]) -> Result<PostBody, WireError> {
-    if !is_json(headers) {
-        return Err(WireError::unsupported_media_type());
-    }
+    check_json(headers)?;
     let text = std::str::from_utf8(body).map_err(|error| {
         WireError::transport(format!("The body is not valid UTF-8 at byte {}", error.valid_up_to() + 1))
     })?;

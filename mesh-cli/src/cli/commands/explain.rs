@@ -7,6 +7,7 @@ mod index_advice;
 use std::io;
 
 use clap::Args;
+use mesh_backend::error::with_causes;
 use mesh_plan::plan::Join;
 use mesh_plan::{Error, Mesh, Node, Plan, RecordId, Request, ResolveError};
 use mesh_schema::TableName;
@@ -15,7 +16,7 @@ use mesh_wire::client as wire;
 
 use crate::cli::args::role::check_role;
 use crate::cli::args::{QueryTextArgs, RoleArgs, SourceArgs};
-use crate::cli::failure::{Failure, chain};
+use crate::cli::failure::Failure;
 use crate::cli::output::print;
 use crate::cli::server::database::{Database, block_on};
 use crate::cli::terminal::{Colors, excerpt};
@@ -120,7 +121,7 @@ fn warnings(plan: &Plan, database: &Database) -> Result<Vec<String>, Failure> {
 
 /// Waits for an answer of the database.
 fn wait<T>(answer: impl Future<Output = Result<T, ResolveError>>) -> Result<T, Failure> {
-    block_on(async { answer.await.map_err(|error| Failure::check_failed(chain(&error))) })
+    block_on(async { answer.await.map_err(|error| Failure::check_failed(with_causes(&error))) })
 }
 
 /// Describes why the query has no plan, with an excerpt of the query.

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use clap::Args;
+use mesh_backend::error::with_causes;
 use mesh_plan::Mesh;
 use mesh_server::App;
 
 use crate::cli::args::SourceArgs;
-use crate::cli::failure::{Failure, chain};
+use crate::cli::failure::Failure;
 use crate::cli::output::{print, print_stderr};
 use crate::cli::server::uploads::uploads;
 use crate::cli::terminal::Spinner;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &FilesArgs) -> Result<(), Failure> {
     let swept = {
         let _spinner = Spinner::start("looking up the records of stored files");
         let sweep = runtime?.block_on(app.sweep_uploads(args.older_than, args.remove));
-        sweep.map_err(|error| Failure::usage_error(chain(&error)))?
+        sweep.map_err(|error| Failure::usage_error(with_causes(&error)))?
     };
     for stored in &swept.unrecorded {
         print(format_args!("{} {} {}", stored.key, stored.size, format_age(stored.age)))?;

@@ -4,11 +4,12 @@ use std::future::ready;
 use std::io::Read as _;
 use std::path::PathBuf;
 
+use mesh_backend::error::with_causes;
 use mesh_integrity::Secret;
 use mesh_integrity::bearer::{BearerVerifier, KeySet};
 use mesh_server::{Bearer, Health, Jwks, regular_file};
 
-use crate::cli::failure::{Failure, WithContext as _, chain};
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::config::Config;
 use crate::config::parse::SecretText;
 
@@ -44,7 +45,7 @@ pub(crate) async fn check(config: &Config) -> Result<Vec<String>, Failure> {
             Ok(keys) => {
                 Ok(keys.unused().iter().map(|why| format!("'bearer.jwks': {why}; it is not used")).collect())
             }
-            Err(error) => Err(Failure::usage_error(format!("'bearer.jwks': {}", chain(&error)))),
+            Err(error) => Err(Failure::usage_error(format!("'bearer.jwks': {}", with_causes(&error)))),
         },
     }
 }

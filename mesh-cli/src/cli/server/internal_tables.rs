@@ -4,21 +4,16 @@ use mesh_schema::{Catalog, Schema, TableName};
 
 use crate::config::Config;
 
-/// A table with the setting that names it and what it holds.
-struct InternalTable {
-    name: TableName,
-    setting: &'static str,
-    contents: &'static str,
-}
-
-/// Returns the tables that the settings name. A name that cannot be parsed is reported when the table is opened.
-fn internal_tables(config: &Config) -> Vec<InternalTable> {
+/// Returns the tables that the settings name, with the setting and what they hold. A name that cannot be parsed is reported when
+/// the table is opened.
+fn internal_tables(config: &Config) -> Vec<(TableName, String)> {
     let named = [
         ("api_keys.table", config.api_keys.table.as_str(), "API keys"),
         ("audit.store", config.audit.table().unwrap_or_default(), "the audit log"),
     ];
-    let parsed = |(setting, name, contents): (_, &str, _)| {
-        Some(InternalTable { name: TableName::parse(name).ok()?, setting, contents })
+    let parsed = |(setting, name, contents): (&str, &str, &str)| {
+        let why = format!("'{setting}' names this table, which holds {contents}");
+        Some((TableName::parse(name).ok()?, why))
     };
     named.into_iter().filter(|(_, name, _)| !name.is_empty()).filter_map(parsed).collect()
 }
@@ -35,12 +30,8 @@ pub(crate) fn remove_internal_tables(config: &Config, catalog: &mut Catalog, not
     let internal = internal_tables(config);
     catalog.tables.retain(|table| {
         let name = table.full_name();
-        let Some(found) = internal.iter().find(|table| can_match(&table.name, &name)) else { return true };
-        let InternalTable { setting, contents, .. } = found;
-        notes.push(format!(
-            "{}: not served, because '{setting}' names this table, which holds {contents}",
-            table.name
-        ));
+        let Some((_, why)) = internal.iter().find(|(table, _)| can_match(table, &name)) else { return true };
+        notes.push(format!("{}: not served, because {why}", table.name));
         false
     });
 }
@@ -50,11 +41,9 @@ pub(crate) fn served_internal_tables(config: &Config, schema: &Schema) -> Vec<St
     let internal = internal_tables(config);
     let entities = schema.entities();
     let warnings = entities.filter_map(|(_, entity)| {
-        let named = internal.iter().find(|table| can_match(&table.name, &entity.table))?;
-        let InternalTable { setting, contents, .. } = named;
+        let (_, why) = internal.iter().find(|(table, _)| can_match(table, &entity.table))?;
         Some(format!(
-            "the schema document serves the table '{}' as '{}', but '{setting}' names this table, which holds {contents}; remove the \
-             entity unless clients may read them",
+            "the schema document serves the table '{}' as '{}', but {why}; remove the entity unless clients may read them",
             entity.table.name, entity.key
         ))
     });

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use mesh_backend::backend::StateStores;
-use mesh_backend::error::OpenError;
+use mesh_backend::error::{OpenError, with_causes};
 use mesh_integrity::{RevocationStore, SessionId, unix_millis};
 use mesh_server::{Check, Health};
 use mesh_sqlite::StateLimits;
 
-use crate::cli::failure::{Failure, chain};
+use crate::cli::failure::Failure;
 use crate::cli::server::database::Database;
 use crate::config::{Config, Store};
 
@@ -70,7 +70,7 @@ async fn check(revocations: Arc<dyn RevocationStore>) -> Check {
     match revocations.is_revoked(SessionId([0; 16]), unix_millis(SystemTime::now())).await {
         Ok(_) => Check::Passed,
         Err(error) => {
-            tracing::warn!("the state cannot be used: {}", chain(&error));
+            tracing::warn!("the state cannot be used: {}", with_causes(&error));
             Check::Failed("the state cannot be used; see the log".to_owned())
         }
     }

@@ -12,9 +12,7 @@ use crate::observability::error_log;
 
 /// Parses the members of a JSON body.
 pub(crate) fn fields<'b>(headers: &HeaderMap, body: &'b [u8]) -> Result<Fields<'b>, WireError> {
-    if !request::is_json(headers) {
-        return Err(WireError::unsupported_media_type());
-    }
+    request::check_json(headers)?;
     Fields::parse(body).map_err(|error| WireError::transport(error.to_string()))
 }
 

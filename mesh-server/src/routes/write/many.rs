@@ -61,9 +61,7 @@ pub(super) async fn create(
 
 /// Parses the objects of an array.
 fn parse<'b>(cx: &RequestContext<'_>, body: &'b [u8]) -> Result<Vec<Fields<'b>>, WireError> {
-    if !request::is_json(cx.head.headers) {
-        return Err(WireError::unsupported_media_type());
-    }
+    request::check_json(cx.head.headers)?;
     let items = Fields::split_list(body).map_err(|error| WireError::transport(error.to_string()))?;
     if items.is_empty() || items.len() > RECORDS_MAX {
         let message = format!("An array must contain 1 to {RECORDS_MAX} records, not {}", items.len());

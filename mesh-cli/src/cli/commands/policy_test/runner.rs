@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mesh_backend::error::with_causes;
 use mesh_plan::{
     Context, Error, Limits, Mesh, Mutation, Principal, Request, ResolveError, WriteError, Written,
 };
@@ -13,7 +14,7 @@ use serde_json::Value as Json;
 
 use super::expected::{Mismatch, Observed};
 use super::suite::{Case, Sources, Subject, Suite, Write};
-use crate::cli::failure::{Failure, WithContext as _, chain};
+use crate::cli::failure::{Failure, WithContext as _};
 use crate::cli::server::data_source::DataSource;
 use crate::cli::server::database::{Database, block_on};
 use crate::cli::temp_folder::TempFolder;
@@ -141,7 +142,7 @@ impl Runner {
 
 /// Returns the error as a client gets it, but with the causes of failures of the database.
 fn refused(error: Error) -> Observed {
-    let cause = chain(&error);
+    let cause = with_causes(&error);
     let mut wire = WireError::from(error);
     if wire.status.is_server_error() {
         wire.message = cause.into();

@@ -8,12 +8,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use mesh_backend::api_keys::ApiKeys;
+use mesh_backend::error::with_causes;
 use mesh_integrity::{API_KEY_BYTES, API_KEY_PREFIX, ApiKeyHash, StoredApiKey, new_api_key};
 use serde_json::{Value, json};
 
 use crate::cli::args::collect_flags;
 use crate::cli::client::random;
-use crate::cli::failure::{Failure, chain};
+use crate::cli::failure::Failure;
 use crate::cli::output::{print, print_stderr};
 use crate::cli::server::database::{block_on, connect};
 use crate::cli::settings::load_config;
@@ -112,7 +113,7 @@ async fn stored_keys(keys: &ApiKeys) -> Result<(Vec<StoredApiKey>, usize), Failu
 }
 
 fn failed(what: &str, error: &dyn Error) -> Failure {
-    let cause = error.source().map_or_else(|| error.to_string(), chain);
+    let cause = error.source().map_or_else(|| error.to_string(), with_causes);
     Failure::check_failed(format!("{what}: {cause}"))
 }
 
