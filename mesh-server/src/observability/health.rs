@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use mesh_plan::BoxFuture;
 use parking_lot::Mutex;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// How long the results of probes are reused, so that frequent requests do not load the database.
@@ -14,7 +15,8 @@ const MAX_AGE: Duration = Duration::from_secs(1);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The state of a check. Messages are public at `/readyz`, so they must not contain secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "status", content = "message", rename_all = "lowercase")]
 pub enum Check {
     /// The check passed.
     Passed,
@@ -27,13 +29,13 @@ pub enum Check {
 /// A function that returns the state of a check.
 type Probe = Arc<dyn Fn() -> BoxFuture<'static, Check> + Send + Sync>;
 
-/// The checks of one server. Clones share the same checks.
+/// The checks of one server, none by default. Clones share the same checks.
 ///
 /// ```
 /// use mesh_server::{Check, Health};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let health = Health::new();
+/// let health = Health::default();
 /// health.set("schema", Check::Warned("line 3: no such table; the previous schema is served".to_owned()));
 /// assert!(health.report().await.is_ready());
 /// health.set("schema", Check::Passed);
@@ -53,11 +55,6 @@ struct Shared {
 }
 
 impl Health {
-    /// Creates an empty set of checks, which is ready.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Sets the state of a check.
     pub fn set(&self, name: &str, check: Check) {
         self.shared.states.lock().insert(name.to_owned(), check);
@@ -110,19 +107,7 @@ impl Report {
 
     /// Returns the body of `/readyz`.
     pub fn to_json(&self) -> Value {
-        let checks: serde_json::Map<String, Value> = self
-            .checks
-            .iter()
-            .map(|(name, check)| {
-                let shown = match check {
-                    Check::Passed => json!({"status": "passed"}),
-                    Check::Warned(why) => json!({"status": "warned", "message": why}),
-                    Check::Failed(why) => json!({"status": "failed", "message": why}),
-                };
-                (name.clone(), shown)
-            })
-            .collect();
-        json!({"ready": self.is_ready(), "checks": checks})
+        json!({"ready": self.is_ready(), "checks": self.checks})
     }
 }
 
@@ -134,7 +119,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_failures_make_a_server_unready() {
-        let health = Health::new();
+        let health = Health::default();
         assert_eq!(health.report().await.to_json(), json!({"ready": true, "checks": {}}));
         health.set("schema", Check::Warned("old".to_owned()));
         assert!(health.report().await.is_ready());
@@ -151,7 +136,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn probes_run_once_a_second_and_time_out() {
-        let health = Health::new();
+        let health = Health::default();
         let runs = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&runs);
         health.probe("database", move || {
@@ -162,7 +147,7 @@ mod tests {
             assert!(health.report().await.is_ready());
         }
         assert_eq!(runs.load(Ordering::Relaxed), 1);
-        let stuck = Health::new();
+        let stuck = Health::default();
         stuck.probe("database", || Box::pin(std::future::pending()));
         let report = stuck.report().await;
         assert_eq!(report.checks["database"], Check::Failed("no answer within 2s".to_owned()));

@@ -25,7 +25,7 @@ type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;
 /// ```
 /// use mesh_server::Metrics;
 ///
-/// let metrics = Metrics::new();
+/// let metrics = Metrics::default();
 /// metrics.add(|out| out.gauge("blog_drafts", "Unpublished posts.", &[(&[], 3.0)]));
 /// assert!(metrics.text().contains("\nblog_drafts 3\n"));
 /// ```
@@ -68,11 +68,6 @@ fn exceeded_limit(error: &WireError) -> Option<&'static str> {
 }
 
 impl Metrics {
-    /// Creates metrics with counters at zero.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a source, which is called whenever the metrics are read.
     pub fn add(&self, source: impl Fn(&mut Exposition) + Send + Sync + 'static) {
         self.shared.sources.lock().push(Box::new(source));

@@ -66,7 +66,7 @@ fn current() -> Current {
 #[tokio::test]
 async fn changes_are_sent_after_everything_was_purged() {
     let mut cache = Cache::start(StatusCode::NO_CONTENT).await;
-    let (changes, metrics) = (Changes::new(), Metrics::new());
+    let (changes, metrics) = (Changes::new(), Metrics::default());
     let mut purge = Purge::new(vec![cache.url.clone()]);
     purge.interval = Duration::ZERO;
     purge.headers.insert("fastly-key", HeaderValue::from_static("secret"));
@@ -87,7 +87,7 @@ async fn changes_are_sent_after_everything_was_purged() {
 #[tokio::test]
 async fn a_failed_purge_is_repeated_with_later_changes() {
     let mut cache = Cache::start(StatusCode::SERVICE_UNAVAILABLE).await;
-    let (changes, metrics) = (Changes::new(), Metrics::new());
+    let (changes, metrics) = (Changes::new(), Metrics::default());
     let mut purge = Purge::new(vec![cache.url.clone()]);
     (purge.interval, purge.tags) = (Duration::ZERO, TagHeader::CacheTag);
     purge.start(&current(), &changes, &metrics);

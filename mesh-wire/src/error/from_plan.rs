@@ -4,6 +4,7 @@ use mesh_plan::error::{PlanErrorKind, WriteFault};
 use mesh_plan::mutation::Outcome;
 use mesh_plan::{Error, PlanError, ResolveError, WriteError};
 
+use crate::request::ReferenceError;
 use crate::{AllowedMethods, Code, ErrorKind, WireError};
 
 impl WireError {
@@ -30,6 +31,13 @@ impl From<Error> for WireError {
             Error::Write(error) => error.into(),
             _ => Self::internal(),
         }
+    }
+}
+
+/// The error of a reference in a step of a batch is one of the write.
+impl From<ReferenceError> for Error {
+    fn from(error: ReferenceError) -> Self {
+        PlanError::new(WriteFault::Reference { why: error.to_string() }, "").into()
     }
 }
 

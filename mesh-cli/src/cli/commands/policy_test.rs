@@ -81,7 +81,6 @@ fn to_text(file: &str, outcomes: &[Outcome<'_>]) -> String {
 
 fn to_json(outcomes: &[Outcome<'_>]) -> String {
     let cases = outcomes.iter().map(|Outcome { case, mismatches }| {
-        let mismatches: Vec<_> = mismatches.iter().map(|it| json!({"expected": it.expected, "got": it.got})).collect();
         json!({"name": case.name, "line": case.line, "passed": mismatches.is_empty(), "mismatches": mismatches})
     });
     format!("{:#}", json!({"cases": cases.collect::<Vec<_>>()}))

@@ -9,7 +9,7 @@ use crate::config::Config;
 
 /// Builds the health checks and metrics of a server.
 pub(crate) fn admin(database: Option<&Database>) -> Admin {
-    let (health, metrics) = (Health::new(), Metrics::new());
+    let (health, metrics) = (Health::default(), Metrics::default());
     health.set("schema", Check::Passed);
     if let Some(database) = database.cloned() {
         let probed = database.clone();

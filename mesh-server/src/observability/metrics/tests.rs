@@ -14,7 +14,7 @@ fn value(text: &str, sample: &str) -> f64 {
 
 #[test]
 fn requests_are_counted_by_route_and_status() {
-    let metrics = Metrics::new();
+    let metrics = Metrics::default();
     let read = ReadRecord { rows: 3, until_start: Duration::ZERO, duration: Duration::from_millis(1) };
     let point = Facts { read: Some(read), ..facts(RouteKind::Point) };
     for micros in [50, 100, 101, 30_000_000] {
@@ -42,7 +42,7 @@ fn requests_are_counted_by_route_and_status() {
 
 #[test]
 fn refusals_are_counted_by_limit() {
-    let metrics = Metrics::new();
+    let metrics = Metrics::default();
     for error in [
         WireError::rate_limit(1),
         WireError::rate_limit(1),
@@ -63,7 +63,7 @@ fn refusals_are_counted_by_limit() {
 
 #[test]
 fn open_connections_are_counted() {
-    let metrics = Metrics::new();
+    let metrics = Metrics::default();
     let (one, two) = (metrics.connection_opened(), metrics.connection_opened());
     drop(one);
     let text = metrics.text();
@@ -75,7 +75,7 @@ fn open_connections_are_counted() {
 
 #[test]
 fn every_family_has_one_head_followed_by_its_samples() {
-    let metrics = Metrics::new();
+    let metrics = Metrics::default();
     metrics.answered(&facts(RouteKind::Login), 401, Duration::from_millis(300));
     metrics.add(|out| out.gauge("own", "Two\nlines \\.", &[(&[("name", "a \"b\"\\\n")], 1.5)]));
     let text = metrics.text();

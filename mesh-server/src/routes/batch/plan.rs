@@ -9,7 +9,7 @@ use mesh_plan::backend::{Script, ScriptStep, StepResult};
 use mesh_plan::error::WriteFault;
 use mesh_plan::{Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, WriteRequest};
 use mesh_ql::Format;
-use mesh_wire::request::{BatchStep, ReferenceError, StepReference, replace_references};
+use mesh_wire::request::{BatchStep, StepReference, replace_references};
 use mesh_wire::{BasePath, Route, WireError};
 
 use super::{path, profiles};
@@ -41,7 +41,7 @@ impl Batch {
     ) -> Result<Self, WireError> {
         for (index, step) in steps.iter().enumerate() {
             let before = steps.get(..index).unwrap_or_default();
-            let check = |reference: StepReference<'_>| -> Result<String, Fault> {
+            let check = |reference: StepReference<'_>| -> Result<String, Error> {
                 let is_known = before.iter().any(|step| step.name.as_deref() == Some(reference.name));
                 // Any value will do, because the result is not used.
                 if is_known {
@@ -53,7 +53,7 @@ impl Batch {
             let checked = path::replace(&step.path, check).map(drop);
             let body = step.body.as_deref().unwrap_or_default();
             let checked = checked.and_then(|()| replace_references(body, check).map(drop));
-            checked.map_err(|fault| WireError::from(Error::from(fault)).at_step(index))?;
+            checked.map_err(|error| WireError::from(error).at_step(index))?;
         }
         Ok(Self { mesh, steps, principal, values_max, values: AtomicUsize::new(0), bounds })
     }
@@ -116,7 +116,7 @@ struct Results<'b> {
 
 impl Results<'_> {
     /// Returns the JSON text of the value that a reference stands for.
-    fn value(&mut self, reference: StepReference<'_>) -> Result<String, Fault> {
+    fn value(&mut self, reference: StepReference<'_>) -> Result<String, Error> {
         let mut steps = self.batch.steps.iter();
         let index = steps.position(|step| step.name.as_deref() == Some(reference.name));
         let index = index.ok_or_else(|| fault(reference, "no earlier step has this name"))?;
@@ -139,7 +139,7 @@ impl Results<'_> {
     }
 
     /// Returns the text of the value that a reference stands for, as an id.
-    fn id(&mut self, reference: StepReference<'_>) -> Result<String, Fault> {
+    fn id(&mut self, reference: StepReference<'_>) -> Result<String, Error> {
         let json = self.value(reference)?;
         let text = match serde_json::from_str::<String>(&json) {
             Ok(text) => text,
@@ -150,23 +150,8 @@ impl Results<'_> {
     }
 }
 
-/// The reason why a reference cannot be replaced.
-struct Fault(Error);
-
-impl From<Fault> for Error {
-    fn from(fault: Fault) -> Self {
-        fault.0
-    }
-}
-
-impl From<ReferenceError> for Fault {
-    fn from(error: ReferenceError) -> Self {
-        let kind = WriteFault::Reference { why: error.to_string() };
-        Self(PlanError::new(kind, "").into())
-    }
-}
-
-fn fault(StepReference { name, field }: StepReference<'_>, why: &'static str) -> Fault {
+/// Returns the error of a reference that cannot be replaced.
+fn fault(StepReference { name, field }: StepReference<'_>, why: &'static str) -> Error {
     let reference = format!("${name}.{field}");
-    Fault(PlanError::new(WriteFault::NoResult { reference, why }, "").into())
+    PlanError::new(WriteFault::NoResult { reference, why }, "").into()
 }

@@ -7,6 +7,7 @@ use data_encoding::BASE64;
 use mesh_plan::plan::ConditionOrigin;
 use mesh_plan::policy::SessionInput;
 use mesh_plan::{Plan, Value};
+use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::cli::terminal::{Colors, Style};
@@ -21,13 +22,17 @@ pub(super) struct Explanation<'p> {
 }
 
 /// A statement of a plan.
+#[derive(Serialize)]
 pub(super) struct Statement {
     /// The path of its node.
+    #[serde(rename = "path")]
     pub(super) title: String,
     pub(super) sql: String,
     /// The steps of the database's query plan.
+    #[serde(rename = "queryPlan")]
     pub(super) steps: Vec<String>,
     /// A warning about a missing index.
+    #[serde(rename = "warning")]
     pub(super) advice: Option<String>,
 }
 
@@ -85,20 +90,12 @@ impl<'p> Explanation<'p> {
                 "session": session,
             })
         });
-        let statements = self.statements.iter().map(|statement| {
-            json!({
-                "path": statement.title,
-                "sql": statement.sql,
-                "queryPlan": statement.steps,
-                "warning": statement.advice,
-            })
-        });
         let shown = json!({
             "entity": self.plan.node().entity,
             "role": self.role,
             "plan": self.plan.to_string().lines().collect::<Vec<_>>(),
             "conditions": conditions.collect::<Vec<_>>(),
-            "statements": statements.collect::<Vec<_>>(),
+            "statements": self.statements,
             "warnings": self.warnings,
         });
         format!("{shown:#}")

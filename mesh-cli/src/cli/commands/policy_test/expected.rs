@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use mesh_wire::WireError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The expectations of a case. Everything that is present has to hold; without a denial, the request has to succeed.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub(super) enum Observed {
 }
 
 /// An expectation that does not hold.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Mismatch {
     pub(super) expected: String,
     pub(super) got: String,
