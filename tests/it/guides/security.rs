@@ -28,5 +28,5 @@ fn the_page_of_attacks_is_current() {
     let page = root().join("docs/attacks.md");
     let text = fs::read_to_string(&page).unwrap();
     let head = text.split_inclusive("|---|---|---|\n").next().unwrap();
-    expect_file![page].assert_eq(&(head.to_owned() + &rows.into_iter().collect::<String>()));
+    expect_file![page].assert_eq(&format!("{head}{}", rows.into_iter().collect::<String>()));
 }

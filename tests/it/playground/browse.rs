@@ -53,8 +53,13 @@ fn query(page: &Page) -> String {
 }
 
 #[test]
-fn rows_are_paged_in_both_directions_and_ordered() {
-    let Some(page) = rows_of(blog, "post") else { return };
+fn rows_are_paged_ordered_and_downloaded() {
+    let server = || {
+        let database = Database::blog_with_posts(60);
+        let file = database.dir.write("mesh.toml", "[docs]\nenabled = true\n[export]\nenabled = true\n");
+        serve(&database, &["--config", &file])
+    };
+    let Some(page) = rows_of(server, "post") else { return };
     let browser = &page.browser;
     browser.wait_for(POSITION, "1 to 50 of 64");
     browser.click("[data-testid=rows-next]");
@@ -76,11 +81,26 @@ fn rows_are_paged_in_both_directions_and_ordered() {
     }
     click_text(&page, ".head-name", "title");
     browser.wait("no order", |browser| browser.count("th[aria-sort]") == 0);
+    // The server exports them.
+    browser.run(KEEP_FILE, &Value::Null);
+    for (label, name, lines) in [("CSV", "post.csv", 65), ("NDJSON", "post.ndjson", 64)] {
+        browser.click("[data-testid=download]");
+        click_text(&page, ".menu-list [role=menuitem]", label);
+        browser.wait(name, |browser| {
+            let saved = "return [window.savedAs, (window.saved ?? '').trimEnd().split('\\n').length]";
+            browser.run(saved, &Value::Null) == json!([name, lines])
+        });
+        if label == "CSV" {
+            let head = "return window.saved.split('\\r\\n')[0]";
+            let head = browser.run(head, &Value::Null);
+            assert!(head.as_str().is_some_and(|head| head.contains(r#""commentsCount.count""#)), "{head}");
+        }
+    }
     page.assert_clean();
 }
 
 #[test]
-fn rows_are_filtered_and_opened_in_the_editor() {
+fn rows_are_filtered_by_mouse_and_keyboard_and_opened_in_the_editor() {
     let Some(page) = rows_of(blog, "post") else { return };
     let browser = &page.browser;
     browser.wait_for(ROWS, "Slow bread");
@@ -114,35 +134,7 @@ fn rows_are_filtered_and_opened_in_the_editor() {
     browser.wait_for(POSITION, "1 to 1 of 1");
     click_text(&page, "[data-testid=filters] > button", "Remove all");
     browser.wait_for(POSITION, "1 to 50 of 64");
-    page.assert_clean();
-}
-
-#[test]
-fn foreign_keys_lead_to_the_related_record_and_relations_expand_in_place() {
-    let Some(page) = rows_of(blog, "post") else { return };
-    let browser = &page.browser;
-    click_text(&page, &format!("{ROWS} td.linked .cell-link"), "Ada");
-    browser.wait_for("[data-testid=record]", "user 1");
-    browser.wait_for("[data-testid=record]", "admin");
-    // Relations of the record lead further, and the browser leads back.
-    browser.wait_for("[data-testid=record] .record-many", "comments");
-    click_text(&page, "[data-testid=record] [role=gridcell]", "yes");
-    browser.wait_for("[data-testid=record]", "comment 4");
-    browser.run("history.back()", &Value::Null);
-    browser.wait_for("[data-testid=record]", "user 1");
-    browser.type_into("[data-testid=record] .fill", &ESCAPE.to_string());
-    browser.wait("the panel is closed", |browser| browser.count("[data-testid=record]") == 0);
-    browser.click(&format!("{ROWS} tbody tr:first-child button[aria-label='3 comments']"));
-    browser.wait_for("[data-testid=related]", "second");
-    click_text(&page, "[data-testid=related] [role=gridcell]", "second");
-    browser.wait_for("[data-testid=record]", "comment 2");
-    page.assert_clean();
-}
-
-#[test]
-fn the_rows_are_operated_by_keyboard() {
-    let Some(page) = rows_of(blog, "post") else { return };
-    let browser = &page.browser;
+    // By keyboard.
     let grid = ".browse-rows [role=grid]";
     browser.wait_for(ROWS, "Slow bread");
     // Down to the second post, Enter opens it.
@@ -164,9 +156,25 @@ fn the_rows_are_operated_by_keyboard() {
 }
 
 #[test]
-fn columns_are_chosen_and_kept() {
+fn related_records_are_opened_and_columns_chosen() {
     let Some(page) = rows_of(blog, "post") else { return };
     let browser = &page.browser;
+    click_text(&page, &format!("{ROWS} td.linked .cell-link"), "Ada");
+    browser.wait_for("[data-testid=record]", "user 1");
+    browser.wait_for("[data-testid=record]", "admin");
+    // Relations of the record lead further, and the browser leads back.
+    browser.wait_for("[data-testid=record] .record-many", "comments");
+    click_text(&page, "[data-testid=record] [role=gridcell]", "yes");
+    browser.wait_for("[data-testid=record]", "comment 4");
+    browser.run("history.back()", &Value::Null);
+    browser.wait_for("[data-testid=record]", "user 1");
+    browser.type_into("[data-testid=record] .fill", &ESCAPE.to_string());
+    browser.wait("the panel is closed", |browser| browser.count("[data-testid=record]") == 0);
+    browser.click(&format!("{ROWS} tbody tr:first-child button[aria-label='3 comments']"));
+    browser.wait_for("[data-testid=related]", "second");
+    click_text(&page, "[data-testid=related] [role=gridcell]", "second");
+    browser.wait_for("[data-testid=record]", "comment 2");
+    // Columns are chosen and kept.
     browser.wait("binary values are not read at first", |_| !query(&page).contains("picture"));
     browser.click("[data-testid=columns]");
     browser.click("[data-column=picture]");
@@ -180,31 +188,5 @@ fn columns_are_chosen_and_kept() {
     browser.choose("[data-testid=browse-entity]", "post");
     browser.wait_for(ROWS, "binary, 3 B");
     assert!(!query(&page).contains("likes"), "{}", query(&page));
-    page.assert_clean();
-}
-
-#[test]
-fn rows_are_downloaded_by_exports_of_the_server() {
-    let server = || {
-        let database = Database::blog_with_posts(60);
-        let file = database.dir.write("mesh.toml", "[docs]\nenabled = true\n[export]\nenabled = true\n");
-        serve(&database, &["--config", &file])
-    };
-    let Some(page) = rows_of(server, "post") else { return };
-    let browser = &page.browser;
-    browser.run(KEEP_FILE, &Value::Null);
-    for (label, name, lines) in [("CSV", "post.csv", 65), ("NDJSON", "post.ndjson", 64)] {
-        browser.click("[data-testid=download]");
-        click_text(&page, ".menu-list [role=menuitem]", label);
-        browser.wait(name, |browser| {
-            let saved = "return [window.savedAs, (window.saved ?? '').trimEnd().split('\\n').length]";
-            browser.run(saved, &Value::Null) == json!([name, lines])
-        });
-        if label == "CSV" {
-            let head = "return window.saved.split('\\r\\n')[0]";
-            let head = browser.run(head, &Value::Null);
-            assert!(head.as_str().is_some_and(|head| head.contains(r#""commentsCount.count""#)), "{head}");
-        }
-    }
     page.assert_clean();
 }

@@ -1,9 +1,9 @@
 //! Drafts, history and links: the state of a tab stays in the tab, and saved state belongs to a schema.
 
-use mesh_tests::{Database, Server, encode};
+use mesh_tests::encode;
 use serde_json::{Value, json};
 
-use super::page::{Page, blog, serve};
+use super::page::{ESCAPE, Page, blog};
 
 /// Opens a shared query in the open page, as when a link is pasted.
 fn paste_link(page: &Page, query: &str) {
@@ -18,7 +18,7 @@ fn location(page: &Page) -> String {
 }
 
 #[test]
-fn a_pasted_link_leaves_the_address_and_edits_survive_a_reload() {
+fn a_draft_of_a_pasted_link_survives_a_reload_and_belongs_to_its_database() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
@@ -29,13 +29,7 @@ fn a_pasted_link_leaves_the_address_and_edits_survive_a_reload() {
     page.reload();
     page.wait_for_query("\"id\": true");
     page.assert_clean();
-}
-
-#[test]
-fn drafts_of_another_database_are_not_opened() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
+    // A draft of another database is not opened.
     let other =
         json!({"query": "{ invoice { total } }", "format": "ql", "id": "", "at": 1, "schema": "other"});
     let script = "const [draft] = arguments; const text = JSON.stringify(draft);
@@ -53,9 +47,26 @@ fn drafts_of_another_database_are_not_opened() {
 }
 
 #[test]
-fn a_result_is_marked_when_the_query_has_changed() {
+fn a_query_is_cancelled_and_a_result_of_another_query_is_marked() {
     let Some(page) = Page::with_tags() else { return };
     let browser = &page.browser;
+    // The reply of this run never arrives.
+    let hang = "window.real = window.fetch; window.fetch = (path, init) => (init?.body?.includes('check')
+        ? window.real(path, init)
+        : new Promise((_, reject) => init.signal.addEventListener('abort', () => reject(new DOMException('', 'AbortError')))))";
+    browser.run(hang, &Value::Null);
+    page.run();
+    browser.click("[data-testid=cancel]");
+    browser.wait("the query does not run", |browser| browser.count("[data-testid=cancel]") == 0);
+    browser.wait_for("[data-testid=announcement]", "Cancelled");
+    page.run();
+    browser.wait("the query runs", |browser| browser.count("[data-testid=cancel]") == 1);
+    browser.type_into("body", &ESCAPE.to_string());
+    browser.wait("Escape cancels", |browser| browser.count("[data-testid=cancel]") == 0);
+    page.assert_clean();
+    browser.run("window.fetch = window.real", &Value::Null);
+    page.run();
+    // The result belongs to its query.
     browser.wait_for("[data-testid=announcement]", "3 objects");
     assert_eq!(browser.count("[data-testid=stale]"), 0);
     page.tick("tag.label");
@@ -72,32 +83,4 @@ fn a_result_is_marked_when_the_query_has_changed() {
     browser.wait_for("[data-testid=status]", "400");
     browser.choose("[data-testid=entity]", "user");
     browser.wait_for("[data-testid=stale]", "another query");
-}
-
-/// A server on a database whose schema is loaded when it starts.
-fn shop(tables: &str) -> Server {
-    serve(&Database::new(tables), &["--docs"])
-}
-
-#[test]
-fn a_running_query_is_cancelled() {
-    let Some(page) = Page::open(|| shop("CREATE TABLE items (id INTEGER PRIMARY KEY, name TEXT);")) else {
-        return;
-    };
-    let page = page.ready();
-    let browser = &page.browser;
-    // The reply of this run never arrives.
-    let hang = "const real = window.fetch; window.fetch = (path, init) => (init?.body?.includes('check')
-        ? real(path, init)
-        : new Promise((_, reject) => init.signal.addEventListener('abort', () => reject(new DOMException('', 'AbortError')))))";
-    browser.run(hang, &Value::Null);
-    page.run();
-    browser.click("[data-testid=cancel]");
-    browser.wait("the query does not run", |browser| browser.count("[data-testid=cancel]") == 0);
-    browser.wait_for("[data-testid=announcement]", "Cancelled");
-    page.run();
-    browser.wait("the query runs", |browser| browser.count("[data-testid=cancel]") == 1);
-    browser.type_into("body", &super::page::ESCAPE.to_string());
-    browser.wait("Escape cancels", |browser| browser.count("[data-testid=cancel]") == 0);
-    page.assert_clean();
 }

@@ -16,7 +16,7 @@ fn posts() -> Option<Page> {
 }
 
 /// Asserts that the query in the editor is valid, runs it, and waits for a part of the result.
-fn runs(page: &Page, result: &str) {
+pub(super) fn runs(page: &Page, result: &str) {
     page.browser.wait("the query has no fault", |browser| browser.count(LINT) == 0);
     page.run();
     page.browser.wait_for("[data-testid=reader]", result);
@@ -41,27 +41,6 @@ pub(super) fn copied(page: &Page, language: &str) -> String {
     browser.run(script, &json!(language));
     browser.wait("code is copied", |browser| !browser.run("return window.copied", &Value::Null).is_null());
     browser.run("return window.copied", &Value::Null).as_str().unwrap_or_default().to_owned()
-}
-
-#[test]
-fn pages_are_read_from_the_end_with_their_total() {
-    let Some(page) = posts() else { return };
-    let browser = &page.browser;
-    browser.choose("select[aria-label='End of the list']", "last");
-    page.wait_for_query(r#""$page": { "last": 50 }"#);
-    browser.click("[data-testid=total]");
-    page.wait_for_query(r#""$page": { "last": 50, "total": true }"#);
-    runs(&page, "Post 11");
-    browser.wait_for("[data-testid=total-count]", "64 in total");
-    browser.wait_for(".pager", "page 1 from the end");
-    assert_eq!(browser.count("[data-testid=next-page][disabled]"), 1);
-    browser.click("[data-testid=previous-page]");
-    browser.wait_for("[data-testid=reader]", "Rust at dawn");
-    browser.wait_for(".pager", "page 2 from the end");
-    assert_eq!(browser.count("[data-testid=previous-page][disabled]"), 1);
-    browser.click("[data-testid=next-page]");
-    browser.wait_for("[data-testid=reader]", "Post 11");
-    page.assert_clean();
 }
 
 #[test]
@@ -118,33 +97,12 @@ fn values_of_parameters_are_sent_and_copied() {
 }
 
 #[test]
-fn completion_follows_relations_and_paths() {
+fn a_relational_query_is_completed_and_its_faults_are_explained_at_their_place() {
     let Some(page) = posts() else { return };
     let browser = &page.browser;
-    for (text, offered) in [
-        (r#"{"post": {"$where": {"relation": "com"#, "comments"),
-        (r#"{"post": {"$where": {"relation": "comments", "op": "so"#, "some"),
-        (
-            r#"{"post": {"$where": {"relation": "comments", "op": "some", "where": {"field": "user.n"#,
-            "user.name",
-        ),
-        (r#"{"post": {"$where": {"field": "author.manager.n"#, "author.manager.name"),
-        (r#"{"post": {"$orderBy": [{"relation": "comm"#, "comments"),
-        (r#"{"post": {"$page": {"la"#, "last"),
-        (r#"{"post": {"$select": {"mine": {"$rel"#, "$relation"),
-        (r#"{"post": {"$select": {"mine": {"$relation": "comments", "$select": {"te"#, "text"),
-    ] {
-        page.type_query(text);
-        browser.wait_for(".cm-tooltip-autocomplete", offered);
-        browser.type_into(super::page::EDITOR, &ESCAPE.to_string());
-    }
-    page.assert_clean();
-}
-
-#[test]
-fn faults_of_relational_queries_are_explained_at_their_place() {
-    let Some(page) = posts() else { return };
-    let browser = &page.browser;
+    page.type_query(r#"{"post": {"$where": {"field": "author.manager.n"#);
+    browser.wait_for(".cm-tooltip-autocomplete", "author.manager.name");
+    browser.type_into(super::page::EDITOR, &ESCAPE.to_string());
     for (text, marked, words) in [
         (
             r#"{"post": {"$select": {"id": true}, "$where": {"field": "author.nam", "op": "isNull"#,

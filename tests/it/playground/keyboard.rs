@@ -3,17 +3,31 @@
 use mesh_tests::Database;
 use serde_json::{Value, json};
 
-use super::page::{Page, blog, serve};
+use super::page::{CONTROL, EDITOR, ENTER, ESCAPE, Page, RELEASE, blog, serve};
 
 const DOWN: char = '\u{e015}';
 const RIGHT: char = '\u{e014}';
 const LEFT: char = '\u{e012}';
 
 #[test]
-fn the_schema_is_one_tab_stop_with_arrow_keys() {
+fn queries_are_written_by_keyboard_alone() {
     let Some(page) = Page::open(blog) else { return };
     let page = page.ready();
     let browser = &page.browser;
+    page.type_query(&format!(r#"{{"user": {{"$select": {{"name": true{ESCAPE}"#));
+    browser.type_into(EDITOR, &format!("{CONTROL}{ENTER}{RELEASE}"));
+    browser.wait_for("[data-testid=status]", "4 objects");
+    browser.type_into(EDITOR, &format!("{CONTROL}k{RELEASE}"));
+    browser.type_into(".palette-input", &format!("query tag{ENTER}"));
+    page.wait_for_query("\"tag\"");
+    browser.type_into("body", &format!("{CONTROL}k{RELEASE}"));
+    browser.type_into(".palette-input", &format!("light{ENTER}"));
+    browser.wait("the palette switches the theme", |browser| browser.count("html[data-theme=light]") == 1);
+    let width = || browser.run("return document.querySelector('.side').offsetWidth", &Value::Null).as_u64();
+    let before = width();
+    browser.type_into("[data-testid=split-side]", &format!("{RIGHT}{RIGHT}"));
+    browser.wait("arrow keys make the schema wider", |_| width() > before);
+    // The schema is one tab stop with arrow keys.
     let stops = "return [...document.querySelectorAll('a[href], button, input, select, [tabindex]')].filter((it) => it.tabIndex >= 0
         && it.offsetParent && document.querySelector('.query-editor').compareDocumentPosition(it) & Node.DOCUMENT_POSITION_PRECEDING).length";
     let stops = browser.run(stops, &Value::Null).as_u64().unwrap();
@@ -33,31 +47,6 @@ fn the_schema_is_one_tab_stop_with_arrow_keys() {
     browser.wait("the entity is folded", |browser| browser.count("#tree-tag[aria-expanded=false]") == 1);
     browser.type_into(".tree", &RIGHT.to_string());
     browser.wait("the entity is unfolded", |browser| browser.count("#tree-tag[aria-expanded=true]") == 1);
-    page.assert_clean();
-}
-
-#[test]
-fn the_theme_follows_the_system_until_one_is_chosen() {
-    let database = Database::blog();
-    let settings = database.dir.write("mesh.toml", "docs = { enabled = true, theme = \"system\" }");
-    let Some(page) = Page::open(|| serve(&database, &["--config", &settings])) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    let prefer = |theme: &str| {
-        let features = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
-        browser.devtools("Emulation.setEmulatedMedia", &features);
-    };
-    for theme in ["light", "dark", "light"] {
-        prefer(theme);
-        browser.wait("the theme of the system", |browser| {
-            browser.count(&format!("html[data-theme={theme}]")) == 1
-        });
-    }
-    browser.click("[data-testid=theme]");
-    browser.wait("the chosen theme", |browser| browser.count("html[data-theme=dark]") == 1);
-    prefer("dark");
-    prefer("light");
-    assert_eq!(browser.count("html[data-theme=dark]"), 1);
     page.assert_clean();
 }
 

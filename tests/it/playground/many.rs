@@ -53,7 +53,7 @@ fn paste(page: &Page, text: &str) {
 }
 
 #[test]
-fn pasted_rows_become_records_or_show_their_faults() {
+fn records_are_created_from_pasted_rows_and_with_a_file() {
     let database = database();
     let Some(page) = posts(&database) else { return };
     let browser = &page.browser;
@@ -93,14 +93,7 @@ fn pasted_rows_become_records_or_show_their_faults() {
     paste(&page, r#"[{"title": "Large", "likes": 9007199254740993}, {"title": "None", "likes": null}]"#);
     browser.click("[data-testid=create-rows]:not([disabled])");
     browser.wait_for("[data-testid=rows]", "9007199254740993");
-    page.assert_no_foreign_requests();
-}
-
-#[test]
-fn a_record_is_created_together_with_its_file() {
-    let database = database();
-    let Some(page) = posts(&database) else { return };
-    let browser = &page.browser;
+    // A record together with its file.
     browser.click("[data-testid=new-record]");
     browser.type_into("[data-testid=record-form] [data-field=title]", "With a cover");
     let choose =
@@ -112,12 +105,13 @@ fn a_record_is_created_together_with_its_file() {
     browser.wait_for(PREVIEW, "cover.txt");
     page.assert_accessible("a form with a file");
     browser.click("[data-testid=save-record]:not([disabled])");
-    browser.wait_for(".notice-area", "Created post 3");
+    browser.wait_for(".notice-area", "Created post 7");
     browser.wait_for("[data-testid=record]", "With a cover");
     browser.wait_for("[data-testid=record]", "sha256/");
     let stored: String =
-        database.connect().query_row("SELECT cover FROM posts WHERE id = 3", [], |row| row.get(0)).unwrap();
+        database.connect().query_row("SELECT cover FROM posts WHERE id = 7", [], |row| row.get(0)).unwrap();
     assert!(stored.starts_with("sha256/"), "{stored}");
+    page.assert_no_foreign_requests();
 }
 
 /// Opens the record in a row and changes a field of it, without saving.

@@ -8,7 +8,7 @@ const NOTICE: &str = ".notice";
 const TABS: &str = ".query-tabs [role=tab]";
 
 #[test]
-fn each_tab_has_its_query_its_edits_and_its_result() {
+fn queries_are_kept_in_tabs_and_saved_in_folders() {
     let Some(page) = Page::with_tags() else { return };
     let browser = &page.browser;
     browser.click("[data-testid=new-tab]");
@@ -31,16 +31,7 @@ fn each_tab_has_its_query_its_edits_and_its_result() {
     browser.click("[data-testid=close-tab]");
     page.wait_for_query("\"tag\"");
     assert_eq!(browser.count(TABS), 1);
-    page.assert_clean();
-}
-
-#[test]
-fn saved_queries_have_folders_and_are_exported_and_imported() {
-    let Some(page) = Page::open(blog) else { return };
-    let page = page.ready();
-    let browser = &page.browser;
-    browser.choose("[data-testid=entity]", "tag");
-    page.wait_for_query("\"tag\"");
+    // Saved queries have folders, and are exported and imported.
     browser.type_into(EDITOR, &format!("{CONTROL}s{RELEASE}"));
     browser.type_into("dialog input", &format!("reports/All tags{ENTER}"));
     browser.wait_for(".folder summary", "reports");

@@ -49,7 +49,7 @@ fn as_ada() -> Option<Page> {
 }
 
 #[test]
-fn an_administrator_reads_as_another_role_with_claims() {
+fn an_administrator_reads_as_another_role_until_the_view_or_the_session_ends() {
     let Some(page) = as_ada() else { return };
     let browser = &page.browser;
     browser.click("[data-testid=view-as]");
@@ -80,12 +80,7 @@ fn an_administrator_reads_as_another_role_with_claims() {
     page.run();
     browser.wait_for("[data-testid=status]", "3 objects");
     page.assert_clean();
-}
-
-#[test]
-fn a_view_ends_with_its_session() {
-    let Some(page) = as_ada() else { return };
-    let browser = &page.browser;
+    // A view ends with its session.
     browser.click("[data-testid=view-as]");
     browser.type_into("dialog input[name=user]", &format!("2{ENTER}"));
     browser.wait_for("[data-testid=view-bar]", "Viewing as writer");

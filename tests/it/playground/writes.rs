@@ -1,7 +1,5 @@
 //! Writing in the data browser: records, links, files, and their errors.
 
-mod uploads;
-
 use mesh_tests::{Database, Server};
 use serde_json::{Value, json};
 
@@ -114,7 +112,7 @@ fn assert_only_refusals(page: &Page) {
 }
 
 #[test]
-fn a_record_is_edited_with_a_preview_and_faults_at_its_fields() {
+fn a_record_is_edited_with_a_preview_and_the_changes_of_others_are_kept() {
     let database = Database::new(TABLES);
     let Some(page) = rows_of(&database, "post") else { return };
     let browser = &page.browser;
@@ -137,6 +135,39 @@ fn a_record_is_edited_with_a_preview_and_faults_at_its_fields() {
     browser.type_into("[data-field=title]", &ESCAPE.to_string());
     browser.wait("the form is closed", |browser| browser.count(FORM) == 0);
     assert_eq!(read(&database, stored).as_deref(), Some("Quick bread9"));
+    // What others have changed is not overwritten.
+    let change = |likes: u32| {
+        database.connect().execute("UPDATE posts SET likes = ?1 WHERE id = 1", [likes]).unwrap();
+    };
+    edit(&page, 1);
+    fill(&page, "title", "Rust at noon");
+    browser.wait_for(PREVIEW, "If-Match: \"");
+    change(6);
+    browser.click(SAVE);
+    browser.wait_for("[data-testid=form-error]", "The record has changed");
+    let stored = "SELECT title || likes FROM posts WHERE id = 1";
+    assert_eq!(read(&database, stored).as_deref(), Some("Rust at dawn6"));
+    browser.click("[data-testid=read-again]");
+    browser.wait("the change of the others", |browser| {
+        browser.run("return document.querySelector('[data-field=likes]').value", &Value::Null) == json!("6")
+    });
+    browser.click(SAVE);
+    browser.wait_for(FIELDS, "Rust at noon");
+    assert_eq!(read(&database, stored).as_deref(), Some("Rust at noon6"));
+    browser.click("[data-testid=delete-record]");
+    browser.wait_for("[data-testid=confirm-delete]", "If-Match: \"");
+    change(7);
+    browser.click("[data-testid=delete-now]:not([disabled])");
+    browser.wait_for("[data-testid=confirm-delete] [role=alert]", "The record has changed");
+    assert_eq!(read(&database, stored).as_deref(), Some("Rust at noon7"));
+    assert_only_refusals(&page);
+}
+
+#[test]
+fn a_record_is_created_with_faults_at_its_fields_and_a_related_one_found_by_search() {
+    let database = Database::new(TABLES);
+    let Some(page) = rows_of(&database, "post") else { return };
+    let browser = &page.browser;
     // Faults are shown at their fields.
     let fault = |field: &str| {
         let script = "const it = document.querySelector(`[data-field=${arguments[0]}]`);
@@ -157,13 +188,9 @@ fn a_record_is_edited_with_a_preview_and_faults_at_its_fields() {
     browser
         .wait("text that is no JSON is not sent", |_| fault("data") == json!(["true", "This is not JSON."]));
     assert_only_refusals(&page);
-}
-
-#[test]
-fn a_record_is_created_with_a_related_one_found_by_search() {
-    let database = Database::new(TABLES);
-    let Some(page) = rows_of(&database, "post") else { return };
-    let browser = &page.browser;
+    browser.type_into("[data-field=title]", &ESCAPE.to_string());
+    browser.wait("the form is closed", |browser| browser.count(FORM) == 0);
+    // A related record is found by search.
     browser.click("[data-testid=new-record]");
     fill(&page, "title", "A map");
     click_text(&page, ".field-control button", "Search author");
@@ -237,39 +264,7 @@ fn a_batch_links_records_and_refers_to_its_new_ones() {
 }
 
 #[test]
-fn a_record_that_others_have_changed_is_not_overwritten() {
-    let database = Database::new(TABLES);
-    let Some(page) = rows_of(&database, "post") else { return };
-    let browser = &page.browser;
-    let change = |likes: u32| {
-        database.connect().execute("UPDATE posts SET likes = ?1 WHERE id = 1", [likes]).unwrap();
-    };
-    edit(&page, 1);
-    fill(&page, "title", "Rust at noon");
-    browser.wait_for(PREVIEW, "If-Match: \"");
-    change(6);
-    browser.click(SAVE);
-    browser.wait_for("[data-testid=form-error]", "The record has changed");
-    let stored = "SELECT title || likes FROM posts WHERE id = 1";
-    assert_eq!(read(&database, stored).as_deref(), Some("Rust at dawn6"));
-    browser.click("[data-testid=read-again]");
-    browser.wait("the change of the others", |browser| {
-        browser.run("return document.querySelector('[data-field=likes]').value", &Value::Null) == json!("6")
-    });
-    browser.click(SAVE);
-    browser.wait_for(FIELDS, "Rust at noon");
-    assert_eq!(read(&database, stored).as_deref(), Some("Rust at noon6"));
-    browser.click("[data-testid=delete-record]");
-    browser.wait_for("[data-testid=confirm-delete]", "If-Match: \"");
-    change(7);
-    browser.click("[data-testid=delete-now]:not([disabled])");
-    browser.wait_for("[data-testid=confirm-delete] [role=alert]", "The record has changed");
-    assert_eq!(read(&database, stored).as_deref(), Some("Rust at noon7"));
-    assert_only_refusals(&page);
-}
-
-#[test]
-fn writes_of_a_session_are_signed() {
+fn a_session_edits_a_record_drops_a_file_on_it_and_deletes_it() {
     let database = Database::new(TABLES);
     let accounts = format!(
         "CREATE TABLE accounts (id INTEGER PRIMARY KEY, login TEXT UNIQUE, password_hash TEXT, role TEXT);
@@ -292,14 +287,32 @@ fn writes_of_a_session_are_signed() {
     fill(&page, "title", "Quick bread");
     browser.click(SAVE);
     browser.wait_for(FIELDS, "Quick bread");
-    let drop = "const transfer = new DataTransfer(); transfer.items.add(new File(['x'], 'x.txt', {type: 'text/plain'}));
-        document.querySelector('[data-testid=drop-attachment]')
-            .dispatchEvent(new DragEvent('drop', {bubbles: true, cancelable: true, dataTransfer: transfer}));";
-    browser.run(drop, &Value::Null);
+    // Files that are too large or of another type are refused; one that fits is uploaded.
+    let drop = "const [type, size] = arguments[0];
+        const transfer = new DataTransfer();
+        transfer.items.add(new File(['x'.repeat(size)], 'notes.txt', {type}));
+        const zone = document.querySelector('[data-testid=drop-attachment]');
+        for (const kind of ['dragover', 'drop']) zone.dispatchEvent(new DragEvent(kind, {bubbles: true, cancelable: true, dataTransfer: transfer}));";
+    browser.run(drop, &json!(["text/plain", 2_000_001]));
+    browser.wait_for("[data-testid=drop-attachment]", "at most 2.0 MB");
+    browser.run(drop, &json!(["image/png", 10]));
+    browser.wait_for("[data-testid=drop-attachment] [role=alert]", "image/png");
+    // The greatest part that was shown is noted.
+    let watch = "window.part = -1; const note = () => {
+            for (const it of document.querySelectorAll('progress')) window.part = Math.max(window.part, it.value);
+        };
+        new MutationObserver(note).observe(document.body, {subtree: true, childList: true, attributes: true})";
+    browser.run(watch, &Value::Null);
+    browser.run(drop, &json!(["text/plain", 1_500_000]));
     browser.wait_for(FIELDS, "sha256/");
+    assert!(
+        read(&database, "SELECT attachment FROM posts WHERE id = 2")
+            .is_some_and(|key| key.starts_with("sha256/"))
+    );
+    assert!(browser.run("return window.part", &Value::Null).as_f64() >= Some(0.0), "progress was shown");
     browser.click("[data-testid=delete-record]");
     browser.click("[data-testid=delete-now]:not([disabled])");
     browser.wait_for("[data-testid=position]", "1 to 1 of 1");
     assert_eq!(read(&database, "SELECT title FROM posts WHERE id = 2"), None);
-    page.assert_clean();
+    assert_only_refusals(&page);
 }

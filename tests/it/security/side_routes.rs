@@ -206,8 +206,7 @@ fn curtained() -> (Server, Deployment) {
     });
     let schema = deployment.database.dir.write("schema.json", &schema.to_string());
     let more = deployment.database.dir.write("more.toml", &everything(deployment.database.dir.path()));
-    let config =
-        std::fs::read_to_string(&deployment.config).unwrap() + &std::fs::read_to_string(more).unwrap();
+    let config = [&deployment.config, &more].map(|file| std::fs::read_to_string(file).unwrap()).concat();
     let config = deployment.database.dir.write("mesh.toml", &config);
     let server = Server::start(&["--config", &config, "--schema", &schema]);
     (server, deployment)

@@ -64,9 +64,10 @@ pub(crate) fn name(value: &Value) -> &str {
 
 fn fault(from: &str, to: &str, optional: bool) -> Option<String> {
     let is_back_end = BACK_ENDS.iter().any(|(name, _)| *name == from);
-    // Uploads are written to files on tokio's thread pool, and COMMIT is awaited in a task of its own.
-    let may_use_tokio =
-        to == "tokio" && (["mesh-uploads", "mesh-backend", "mesh-integrity"].contains(&from) || is_back_end);
+    // Uploads are written to files on tokio's thread pool, COMMIT is awaited in a task of its own, and the black-box tests
+    // await the replies of the browser's driver.
+    let may_use_tokio = to == "tokio"
+        && (["mesh-uploads", "mesh-backend", "mesh-integrity", "mesh-tests"].contains(&from) || is_back_end);
     if SERVER_ONLY.contains(&to) && !SERVERS.contains(&from) && !may_use_tokio {
         return Some(format!("{from}: must not depend on {to}, which belongs to mesh-server"));
     }
@@ -130,6 +131,7 @@ mod tests {
             ("mesh-wire", "mesh-integrity", true),
             ("mesh-docs", "mesh-plan", false),
             ("mesh-uploads", "tokio", false),
+            ("mesh-tests", "tokio", false),
             ("mesh-sqlite", "tokio", false),
             ("mesh-sqlite", "rusqlite", false),
             ("mesh-sqlite", "mesh-backend", false),
