@@ -282,6 +282,7 @@ impl Config {
                 relation_conditions: limits.relation_conditions,
                 aggregate_sorts: limits.aggregate_sorts,
                 page_max: limits.page_max,
+                skip: limits.skip,
                 ..mesh_ql::Limits::default()
             },
             page_default: limits.page_default,

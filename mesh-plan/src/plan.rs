@@ -20,7 +20,7 @@ pub use computed::{ComputedFunction, ComputedInputs};
 pub use conditions::{ConditionOrigin, PlanCondition};
 use cursor::CursorMac;
 pub use node::{
-    Aggregate, Column, ColumnSource, Grouping, Join, Nesting, Node, Output, Page, PageSize, Related, SortKey,
+    Aggregate, Column, ColumnSource, Grouping, Join, Nesting, Node, Output, Page, Related, RowCount, SortKey,
     TemplatePiece,
 };
 pub use parameters::Parameter;
@@ -161,16 +161,25 @@ impl Plan {
         self.session.as_deref().and_then(|values| values.get(slot)).unwrap_or(&SessionInput::One(Value::Null))
     }
 
-    /// Returns the values of parameters, by slot ([`Comparand::Input`], [`PageSize::Input`]).
+    /// Returns the values of parameters, by slot ([`Comparand::Input`], [`RowCount::Input`]).
     pub fn inputs(&self) -> &[Value] {
         self.inputs.as_deref().unwrap_or_default()
     }
 
     /// Returns the number of rows of a page of this plan.
     pub fn page_size(&self, page: &Page) -> u32 {
-        match page.size {
-            PageSize::Rows(rows) => rows,
-            PageSize::Input(slot) => match self.inputs().get(slot) {
+        self.rows(page.size)
+    }
+
+    /// Returns the number of rows before a page of this plan that are left out.
+    pub fn skipped_rows(&self, page: &Page) -> u32 {
+        page.skip.map_or(0, |skip| self.rows(skip))
+    }
+
+    fn rows(&self, count: RowCount) -> u32 {
+        match count {
+            RowCount::Rows(rows) => rows,
+            RowCount::Input(slot) => match self.inputs().get(slot) {
                 Some(Value::Integer(rows)) => u32::try_from(*rows).unwrap_or_default(),
                 _ => 0,
             },
@@ -203,7 +212,7 @@ impl Plan {
     pub fn export_page(&self, size: u32, after: Option<&[Value]>) -> Self {
         let mut node = self.query.node.clone();
         if let Some(page) = &mut node.page {
-            page.size = PageSize::Rows(size);
+            page.size = RowCount::Rows(size);
         }
         Self { cursor: after.map(Arc::from), ..self.with_node(node) }
     }

@@ -26,7 +26,7 @@ use ring::digest;
 use crate::error::PlanErrorKind;
 use crate::plan::cursor::{CursorKey, UnverifiedCursor};
 use crate::plan::parameters::PageMember;
-use crate::plan::{Column, Node, Page, PageSize, PlanId, PlannedQuery, Predicate, SortKey};
+use crate::plan::{Column, Node, Page, PlanId, PlannedQuery, Predicate, RowCount, SortKey};
 use crate::policy::View;
 use crate::{PlanError, Value};
 use columns::Columns;
@@ -86,7 +86,7 @@ pub(crate) fn plan(
     }
     let mut node = planner.node(entity, query.entity.value.clone(), &query.root, role)?;
     if let (ReadKind::Export, Some(page)) = (kind, &mut node.page) {
-        page.size = PageSize::Rows(limits.export_rows);
+        page.size = RowCount::Rows(limits.export_rows);
     }
     let seal = cursors.seal(cursor_scope(&node).as_ref());
     let (mut cursor, mut cursor_span) = (None, None);
@@ -267,13 +267,27 @@ impl<'a> Planner<'a> {
             self.params.page(path, (name, *span), PageMember::NoCursor { relation })?;
         }
         let size = match last.or_else(|| requested?.first.as_ref()) {
-            None => PageSize::Rows(self.limits.page_default),
-            Some(Spanned { value: OrParam::Value(size), .. }) => PageSize::Rows(*size),
-            Some(Spanned { value: OrParam::Param { name }, span }) => {
-                PageSize::Input(self.params.page_size(path, name, *span)?)
-            }
+            None => RowCount::Rows(self.limits.page_default),
+            Some(size) => self.row_count(path, size, PageMember::Size)?,
         };
-        Ok(Some(Page { size, reversed: last.is_some(), total: requested.is_some_and(|page| page.total) }))
+        let skip = requested.and_then(|page| page.skip.as_ref());
+        let skip = skip.map(|skip| self.row_count(path, skip, PageMember::Skip)).transpose()?;
+        let total = requested.is_some_and(|page| page.total);
+        Ok(Some(Page { size, skip, reversed: last.is_some(), total }))
+    }
+
+    fn row_count(
+        &mut self,
+        path: &str,
+        count: &Spanned<OrParam<u32>>,
+        member: PageMember,
+    ) -> Result<RowCount, PlanError> {
+        match &count.value {
+            OrParam::Value(rows) => Ok(RowCount::Rows(*rows)),
+            OrParam::Param { name } => {
+                self.params.row_count(path, (name, count.span), member).map(RowCount::Input)
+            }
+        }
     }
 }
 

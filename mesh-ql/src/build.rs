@@ -137,6 +137,12 @@ impl QueryBuilder {
         self
     }
 
+    /// Leaves out the first `count` records, instead of those up to a cursor.
+    pub fn skip(mut self, count: impl Into<OrParam<u32>>) -> Self {
+        self.page().skip = Some(count.into().into());
+        self
+    }
+
     /// Counts all records that match, not only those on the page.
     pub fn total(mut self) -> Self {
         self.page().total = true;

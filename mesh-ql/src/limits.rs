@@ -27,6 +27,8 @@ pub struct Limits {
     pub aggregate_sorts: usize,
     /// The largest `first` or `last`.
     pub page_max: u32,
+    /// The largest `skip`.
+    pub skip: u32,
 }
 
 impl Limits {
@@ -51,6 +53,7 @@ impl Default for Limits {
             relation_conditions: 8,
             aggregate_sorts: 4,
             page_max: 200,
+            skip: 10_000,
         }
     }
 }

@@ -63,6 +63,11 @@ impl ParamValues {
         self.0.insert(name.into(), value.into());
     }
 
+    /// Removes the value of a parameter.
+    pub fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
     /// Returns the value of a parameter.
     pub fn get(&self, name: &str) -> Option<&ParamValue> {
         self.0.get(name)

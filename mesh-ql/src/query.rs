@@ -379,6 +379,9 @@ pub struct Page {
     /// A cursor from another page, which requires `last`; `null` and absent both mean the last page.
     #[serde(skip_serializing_if = "is_default")]
     pub before: Option<Spanned<OrParam<String>>>,
+    /// The number of records to leave out at the start. Refused beside `after`, `last` and `before`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub skip: Option<Spanned<OrParam<u32>>>,
     /// Whether to count all records that match.
     #[serde(skip_serializing_if = "is_default")]
     pub total: bool,

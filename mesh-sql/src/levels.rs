@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use mesh_plan::plan::{ColumnSource, Grouping, Join, Nesting, PageSize, ReadTarget, SortKey};
+use mesh_plan::plan::{ColumnSource, Grouping, Join, Nesting, ReadTarget, RowCount, SortKey};
 use mesh_plan::{Node, Plan, Value};
 use sea_query::{Expr, Query, SelectStatement, WithClause};
 
@@ -104,9 +104,9 @@ pub enum LevelRows {
     Ordered(Vec<SortTerm>),
     /// The rows of the only parent, in this order.
     SingleParent(Vec<SortTerm>),
-    /// The rows of several parents, with the numbers of the row and of its parent: the first `per_parent` rows of each parent,
-    /// and at most `rows_max` rows of all parents.
-    SeveralParents { per_parent: Expr, rows_max: u64 },
+    /// The rows of several parents, with the numbers of the row and of its parent: the first `per_parent` rows of each parent
+    /// after its `skip` rows, and at most `rows_max` rows of all parents.
+    SeveralParents { skip: Option<Expr>, per_parent: Expr, rows_max: u64 },
 }
 
 /// What limits the rows of a node.
@@ -177,7 +177,7 @@ pub struct Lowering<'p, D: LevelDialect> {
     /// The values of the cursor.
     after: Option<&'p [Value]>,
     /// The number of rows of the root that the response shows; the statement fetches one more.
-    page: Option<PageSize>,
+    page: Option<RowCount>,
     /// The next number of a node or column.
     count: usize,
     pub(crate) pending: VecDeque<PendingRelation<'p>>,
@@ -215,8 +215,8 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
         let limit = match &node.page {
             _ if self.is_point => (!self.has_unique_id(node)).then_some(1),
             page => page.as_ref().map(|page| match page.size {
-                PageSize::Rows(rows) => u64::from(rows) + 1,
-                PageSize::Input(slot) => param::limit(&mut self.params, slot, 1),
+                RowCount::Rows(rows) => u64::from(rows) + 1,
+                RowCount::Input(slot) => param::limit(&mut self.params, slot, 1),
             }),
         };
         let scope = if self.is_point { Scope::Any(limit) } else { Scope::First(limit) };
@@ -269,6 +269,10 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
             select.and_where(keyset::after(dialect, &mut self.params, &operands, &keys, after));
         }
         dialect.limit(&mut select, node, &operands, &keys, scope);
+        // The rows of several parents have numbers for it.
+        if let (Some(skip), Scope::Any(_) | Scope::First(_)) = (skip(node), scope) {
+            select.offset(param::offset(&mut self.params, skip));
+        }
         select
     }
 
@@ -363,9 +367,9 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     pub(crate) fn rows_per_parent(&mut self, join: &Join, one_by_one: bool) -> u64 {
         match join.node.page.as_ref().map(|page| page.size) {
             _ if join.nesting == Nesting::Record => 1,
-            Some(PageSize::Rows(rows)) => self.rows_max.min(rows.into()),
-            Some(PageSize::Input(slot)) if one_by_one => param::limit(&mut self.params, slot, 0),
-            Some(PageSize::Input(_)) | None => self.rows_max,
+            Some(RowCount::Rows(rows)) => self.rows_max.min(rows.into()),
+            Some(RowCount::Input(slot)) if one_by_one => param::limit(&mut self.params, slot, 0),
+            Some(RowCount::Input(_)) | None => self.rows_max,
         }
     }
 
@@ -375,10 +379,10 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
     }
 
     /// Returns the size of a page.
-    pub(crate) fn page_size(&mut self, size: PageSize) -> Expr {
+    pub(crate) fn page_size(&mut self, size: RowCount) -> Expr {
         match size {
-            PageSize::Rows(rows) => Expr::Constant(i64::from(rows).into()),
-            PageSize::Input(slot) => param::rows(&mut self.params, slot),
+            RowCount::Rows(rows) => Expr::Constant(i64::from(rows).into()),
+            RowCount::Input(slot) => param::rows(&mut self.params, slot),
         }
     }
 
@@ -389,6 +393,11 @@ impl<'p, D: LevelDialect> Lowering<'p, D> {
             native.is_some_and(|it| it.unique) && D::Class::of(native).is_bindable()
         })
     }
+}
+
+/// Returns the number of rows before the page of a node.
+pub(crate) fn skip(node: &Node) -> Option<RowCount> {
+    node.page.as_ref()?.skip
 }
 
 /// Returns whether the link of a relation compares only the parent's id, and this id has one column.

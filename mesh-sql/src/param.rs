@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mesh_plan::plan::ReadTarget;
+use mesh_plan::plan::{ReadTarget, RowCount};
 use mesh_plan::{Plan, Value};
 use sea_query::Expr;
 
@@ -204,6 +204,24 @@ pub(crate) fn limit<C: Class>(params: &mut Params<'_, Param<C>>, slot: usize, mo
 /// Adds the number of rows in an input.
 pub(crate) fn rows<C: Class>(params: &mut Params<'_, Param<C>>, slot: usize) -> Expr {
     C::of(None).typed(params.add(Param::Limit(slot, 0)), Some(C::INTEGER))
+}
+
+/// Adds the number of rows before a page.
+pub(crate) fn skip<C: Class>(params: &mut Params<'_, Param<C>>, skip: RowCount) -> Expr {
+    C::of(None).typed(params.add(skip_param(skip)), Some(C::INTEGER))
+}
+
+/// Does the same for `OFFSET`, and returns a reference to the number.
+pub(crate) fn offset<C: Class>(params: &mut Params<'_, Param<C>>, skip: RowCount) -> u64 {
+    params.add_limit(skip_param(skip))
+}
+
+/// The number is never part of the text, so that all pages of a list have the same statement.
+fn skip_param<C>(skip: RowCount) -> Param<C> {
+    match skip {
+        RowCount::Rows(rows) => Param::Value(Value::Integer(rows.into())),
+        RowCount::Input(slot) => Param::Limit(slot, 0),
+    }
 }
 
 /// Adds a part of the id of a point read.

@@ -74,7 +74,7 @@ impl<'p, P: Clone> Params<'p, P> {
         Expr::Value(Value::Unsigned(reference))
     }
 
-    /// Records a parameter for the number of rows in `LIMIT`, and returns a number that refers to it.
+    /// Records a parameter for the number of rows in `LIMIT` or `OFFSET`, and returns a number that refers to it.
     pub(super) fn add_limit(&mut self, param: P) -> u64 {
         let reference = self.recorded.len() as u64;
         self.recorded.push(param);
@@ -104,7 +104,7 @@ impl<P: Clone> SqlWriter for Writer<'_, P> {
     fn push_param<B: QueryBuilder>(&mut self, value: Value, builder: &B) {
         let param = match value {
             Value::Unsigned(Some(reference)) => self.recorded.recorded.get(reference as usize).cloned(),
-            // sea-query passes the rows of `LIMIT`, and nothing else, in this type.
+            // sea-query passes the rows of `LIMIT` and `OFFSET`, and nothing else, in this type.
             Value::BigUnsigned(Some(rows)) if rows >= LIMIT_REFERENCE => {
                 let reference = usize::try_from(rows - LIMIT_REFERENCE).ok();
                 reference.and_then(|reference| self.recorded.recorded.get(reference)).cloned()

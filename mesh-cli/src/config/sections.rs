@@ -22,6 +22,8 @@ settings! {
         page_max: u32 = mesh_ql::Limits::default().page_max, parse::count(1, 1_000_000);
         /// Records of a page without `first`; at most `page_max`
         page_default: u32 = page_max.min(mesh_plan::Limits::default().page_default), parse::count(1, 1_000_000);
+        /// Largest `skip` of a page
+        skip: u32 = mesh_ql::Limits::default().skip, parse::count(0, 1_000_000_000);
         /// Levels of nested relations
         depth: usize = mesh_ql::Limits::default().depth, parse::count(0, mesh_ql::Limits::MAX_DEPTH as u64);
         /// Selected fields and relations of a query

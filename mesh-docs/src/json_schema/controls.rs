@@ -77,19 +77,27 @@ pub(super) fn group_order(entity: &Entity) -> Value {
 /// Returns the definition of `$page`, with cursors and totals at a root.
 pub(super) fn page(limits: &Limits, at_root: bool) -> Value {
     let size = or_param(json!({"type": "integer", "minimum": 1, "maximum": limits.page_max}));
+    let skip = or_param(json!({"type": "integer", "minimum": 0, "maximum": limits.skip}));
     let nothing = json!({"type": "null"});
     let properties = if at_root {
         let cursor = or_param(json!({"type": ["string", "null"]}));
-        json!({"first": size, "after": cursor, "last": size, "before": cursor, "total": {"const": true}})
+        json!({"first": size, "after": cursor, "last": size, "before": cursor, "skip": skip, "total": {"const": true}})
     } else {
-        json!({"first": size, "after": nothing, "last": size, "before": nothing})
+        json!({"first": size, "after": nothing, "last": size, "before": nothing, "skip": skip})
     };
-    let has = |names: [&str; 2]| json!({"anyOf": names.map(|name| json!({"required": [name]}))});
+    let has = |names: &[&str]| {
+        let has: Vec<_> = names.iter().map(|name| json!({"required": [name]})).collect();
+        json!({"anyOf": has})
+    };
+    let combine = |names: &[&str], others: &[&str]| json!({"allOf": [has(names), has(others)]});
     json!({
         "type": "object",
         "properties": properties,
         "dependentRequired": {"before": ["last"]},
-        "not": {"allOf": [has(["first", "after"]), has(["last", "before"])]},
+        "not": {"anyOf": [
+            combine(&["first", "after"], &["last", "before"]),
+            combine(&["skip"], &["after", "last", "before"]),
+        ]},
         "additionalProperties": false,
     })
 }

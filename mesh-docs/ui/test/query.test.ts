@@ -185,6 +185,11 @@ test("parameters have the types of their places", () => {
   assert.equal(valuesFor(readQuery("json", '{"post":{"$select":{"id":true}}}'), values), undefined);
 });
 
+test("skipped records are followed by the cursor after them", () => {
+  const query = readQuery("json", '{"post":{"$select":{"id":true},"$page":{"first":2,"skip":4}}}')!;
+  assert.equal(printCompact(withCursor(query, "abc")), '{"post":{"$select":{"id":true},"$page":{"first":2,"after":"abc"}}}');
+});
+
 test("pages from the end are followed by the cursor before them", () => {
   const query = readQuery("json", '{"post":{"$select":{"id":true},"$page":{"last":2,"total":true}}}')!;
   assert.equal(printCompact(withCursor(query, "abc")), '{"post":{"$select":{"id":true},"$page":{"last":2,"total":true,"before":"abc"}}}');
@@ -217,7 +222,9 @@ test("completion knows relational queries", () => {
     ['{"post": {"$orderBy": [{"relation": "comments", "', ["aggregate", "direction"], ["field"]],
     ['{"post": {"$orderBy": [{"relation": "comments", "aggregate": {"fn": "max", "field": "', ["text"], ["title", "user.name"]],
     ['{"post": {"$orderBy": [{"aggregate": "', ["n"], []],
-    ['{"post": {"$page": {"', ["first", "after", "last", "before", "total"], []],
+    ['{"post": {"$page": {"', ["first", "after", "skip", "last", "before", "total"], []],
+    ['{"post": {"$page": {"first": 1, "', ["after", "skip", "total"], ["last", "before"]],
+    ['{"post": {"$page": {"after": null, "', ["first", "total"], ["skip", "last"]],
     ['{"post": {"$page": {"last": 1, "', ["before", "total"], ["first", "after"]],
     ['{"post": {"$page": {"before": ', ["null", '{ "$param": … }'], []],
     ['{"post": {"$select": {"mine": ', ['{ "$field": … }', '{ "$relation": … }'], ["true"]],

@@ -30,10 +30,11 @@ fn parameters(query: &PlannedQuery) -> Vec<Parameter> {
     let parameters = uses.iter().flat_map(|usage| match usage {
         ParamUse::Condition(usage) => condition_parameters(usage),
         ParamUse::Page(usage) => {
-            let is_size = matches!(usage.member, PageMember::Size);
-            let (name, ty) =
-                (usage.name.value.clone(), if is_size { FieldType::Integer } else { FieldType::String });
-            vec![Parameter { name, ty: Some(ty), is_list: false }]
+            let ty = match usage.member {
+                PageMember::Size | PageMember::Skip => FieldType::Integer,
+                PageMember::Cursor | PageMember::NoCursor { .. } => FieldType::String,
+            };
+            vec![Parameter { name: usage.name.value.clone(), ty: Some(ty), is_list: false }]
         }
     });
     parameters.collect()
@@ -76,6 +77,7 @@ mod tests {
             {"field": "title", "op": "ne", "value": {"$param": "title"}},
             {"field": "meta", "at": "/a", "op": "eq", "value": {"$param": "a"}}
         ]}, "$page": {"first": {"$param": "size"}, "after": {"$param": "cursor"}}}}"#;
+        let skip = r#"{"post": {"$select": {"id": true}, "$page": {"skip": {"$param": "start"}}}}"#;
         let parameters = mesh.parameters(&Request::collection(Format::Json, query)).unwrap();
         let shown: Vec<_> = parameters.iter().map(|it| (it.name.as_str(), it.ty, it.is_list)).collect();
         let expected = vec![
@@ -87,5 +89,7 @@ mod tests {
             ("cursor", Some(FieldType::String), false),
         ];
         assert_eq!(shown, expected);
+        let parameters = mesh.parameters(&Request::collection(Format::Json, skip)).unwrap();
+        assert_eq!(parameters[0].ty, Some(FieldType::Integer));
     }
 }

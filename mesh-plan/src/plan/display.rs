@@ -9,8 +9,8 @@ use mesh_ql::{Direction, Nulls};
 use mesh_schema::Link;
 
 use super::{
-    Aggregate, Column, ColumnSource, Comparand, CompareOp, Grouping, Join, Nesting, Node, Output, PageSize,
-    Plan, Predicate, ReadTarget, Related, SortKey,
+    Aggregate, Column, ColumnSource, Comparand, CompareOp, Grouping, Join, Nesting, Node, Output, Plan,
+    Predicate, ReadTarget, Related, RowCount, SortKey,
 };
 use crate::Value;
 
@@ -83,6 +83,9 @@ fn write_node(
     if let Some(page) = &node.page {
         let (which, beyond) = if page.reversed { ("last", "before") } else { ("first", "after") };
         write!(f, "{indent}page    {which} {}", page.size)?;
+        if let Some(skip) = page.skip {
+            write!(f, " skip {skip}")?;
+        }
         if let Some(cursor) = cursor {
             let values: Vec<_> = cursor.iter().map(|value| DisplayValue(value).to_string()).collect();
             write!(f, " {beyond} ({})", values.join(", "))?;
@@ -165,7 +168,7 @@ impl fmt::Display for Comparand<Value> {
     }
 }
 
-impl fmt::Display for PageSize {
+impl fmt::Display for RowCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rows(rows) => rows.fmt(f),

@@ -325,7 +325,9 @@ impl SortKey {
 pub struct Page {
     /// The number of rows. At the root, one more row is fetched if there is one. It shows that there is another page in that
     /// direction.
-    pub size: PageSize,
+    pub size: RowCount,
+    /// The number of rows before the page. A page with a cursor skips none.
+    pub skip: Option<RowCount>,
     /// Whether the page has the last rows, or the rows before a cursor. [`Node::order`] is then reversed: the rows arrive
     /// last to first, and the response lists them first to last.
     pub reversed: bool,
@@ -333,13 +335,13 @@ pub struct Page {
     pub total: bool,
 }
 
-/// The number of rows of a page.
+/// The number of rows of a page or before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PageSize {
+pub enum RowCount {
     /// A constant number.
     Rows(u32),
     /// The value of a parameter, by its index into [`Plan::inputs`](super::Plan::inputs): see
-    /// [`Plan::page_size`](super::Plan::page_size).
+    /// [`Plan::page_size`](super::Plan::page_size) and [`Plan::skipped_rows`](super::Plan::skipped_rows).
     Input(usize),
 }
 

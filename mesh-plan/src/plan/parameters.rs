@@ -23,10 +23,8 @@ pub(crate) struct Parameters {
     pub(crate) uses: Vec<ParamUse>,
     /// The variant of the conditions in this plan.
     pub(crate) variant: String,
-    /// The largest number of values in a list.
-    pub(crate) in_values: usize,
-    /// The largest size of a page.
-    pub(crate) page_max: u32,
+    /// The bounds of the values.
+    pub(crate) limits: mesh_ql::Limits,
 }
 
 /// A use of a parameter. Uses are in the order of the inputs.
@@ -73,6 +71,7 @@ pub(crate) struct PageUse {
 #[derive(Debug)]
 pub(crate) enum PageMember {
     Size,
+    Skip,
     /// The cursor of the root's page.
     Cursor,
     /// The cursor of the page of a relation, which can only be `null`.

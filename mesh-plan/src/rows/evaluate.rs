@@ -73,6 +73,7 @@ pub(super) fn apply<'a>(
         if let (true, Some(cursor)) = (is_root, plan.cursor()) {
             order::start_after(&mut records, &node.order, cursor)?;
         }
+        records.rows.drain(..records.rows.len().min(plan.skipped_rows(page) as usize));
         records.rows.truncate((plan.page_size(page) as usize).saturating_add(is_root.into()));
     }
     Ok((records, total))

@@ -70,6 +70,10 @@ fn pages_and_distinct() {
             r#"{"user":{"$select":{"name":true},"$page":{"first":2,"after":"abc"},"$distinct":["name"]}}"#
         ]],
     );
+    check(
+        query("user").field("name").first(2).skip(param("start")),
+        expect![[r#"{"user":{"$select":{"name":true},"$page":{"first":2,"skip":{"$param":"start"}}}}"#]],
+    );
     let nothing: [&str; 0] = [];
     check(query("user").field("name").distinct(nothing), expect![[r#"{"user":{"$select":{"name":true}}}"#]]);
 }

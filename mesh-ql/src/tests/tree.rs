@@ -27,6 +27,7 @@ pub(super) const WIDE: Limits = Limits {
     relation_conditions: usize::MAX,
     aggregate_sorts: usize::MAX,
     page_max: u32::MAX,
+    skip: u32::MAX,
 };
 
 /// Generates any valid query.
@@ -140,9 +141,11 @@ fn controls() -> impl Strategy<Value = Controls> {
 fn page() -> impl Strategy<Value = Page> {
     let size = option::of(or_param(1..=u32::MAX));
     let cursor = option::of(or_param(any::<String>()));
-    (any::<bool>(), size, cursor, any::<bool>()).prop_map(|(forward, size, cursor, total)| {
+    let skip = option::weighted(0.3, or_param(any::<u32>()));
+    (any::<bool>(), size, cursor, skip, any::<bool>()).prop_map(|(forward, size, cursor, skip, total)| {
         if forward {
-            return Page { first: size, after: cursor, total, ..Page::default() };
+            let after = cursor.filter(|_| skip.is_none());
+            return Page { first: size, after, skip, total, ..Page::default() };
         }
         let before = cursor.filter(|_| size.is_some());
         Page { last: size, before, total, ..Page::default() }

@@ -143,7 +143,7 @@ fn pages() {
             "$page": 5
                 '$page' must be an object {first, after}, not a number @ 2:10 (user)
             "$page": {"limit": 5}
-                Unknown key 'limit'; expected 'first', 'after', 'last', 'before' or 'total' @ 2:11 (user)
+                Unknown key 'limit'; expected 'first', 'after', 'last', 'before', 'skip' or 'total' @ 2:11 (user)
             "$page": {"frist": 5}
                 Unknown key 'frist'; did you mean 'first'? @ 2:11 (user)
             "$page": {"first": 0}
@@ -170,6 +170,24 @@ fn pages() {
                 'after' must be a cursor (a string) or null, not a number @ 2:20 (user)
             "$page": {"after": {}}
                 'after' must be a cursor (a string) or null, or {"$param": name} @ 2:20 (user)
+            "$page": {"skip": -1}
+                'skip' must be a whole number from 0 to the bound `skip` (10000), not -1 @ 2:19 (user)
+            "$page": {"skip": 0.5}
+                'skip' must be a whole number from 0 to the bound `skip` (10000), not 0.5 @ 2:19 (user)
+            "$page": {"skip": 10001}
+                'skip' must be a whole number from 0 to the bound `skip` (10000), not 10001 @ 2:19 (user)
+            "$page": {"skip": null}
+                'skip' must be a whole number from 0 to the bound `skip` (10000), not null @ 2:19 (user)
+            "$page": {"skip": {"param": "n"}}
+                'skip' must be a whole number from 0 to the bound `skip` (10000), or {"$param": name}; found the key 'param' @ 2:20 (user)
+            "$page": {"first": 1, "skip": 1, "after": null}
+                '$page' cannot combine 'skip' with 'after', 'last' or 'before'; combine it with 'first' @ 2:23 (user)
+            "$page": {"skip": 1, "after": "abc"}
+                '$page' cannot combine 'skip' with 'after', 'last' or 'before'; combine it with 'first' @ 2:11 (user)
+            "$page": {"last": 1, "skip": 1}
+                '$page' cannot combine 'skip' with 'after', 'last' or 'before'; combine it with 'first' @ 2:22 (user)
+            "$page": {"last": 1, "before": null, "skip": 0}
+                '$page' cannot combine 'skip' with 'after', 'last' or 'before'; combine it with 'first' @ 2:38 (user)
             "$page": {"first": 5, "first": 5}
                 Key 'first' occurs twice in one object @ 2:23 (user)
         "#]]);
@@ -262,7 +280,8 @@ fn bounds() {
     let aggregates =
         |n: usize| format!(r#""$aggregate":{{{}}}"#, list(n, &|i| format!(r#""n{i}":{{"fn":"count"}}"#)));
     let page = |n: usize| format!(r#""$page":{{"first":{n}}}"#);
-    let cases: [(usize, &dyn Fn(usize) -> String); 9] = [
+    let skip = |n: usize| format!(r#""$page":{{"skip":{n}}}"#);
+    let cases: [(usize, &dyn Fn(usize) -> String); 10] = [
         (8, &filter_depth),
         (64, &filter_nodes),
         (64, &having_nodes),
@@ -272,6 +291,7 @@ fn bounds() {
         (8, &order),
         (16, &aggregates),
         (200, &page),
+        (10_000, &skip),
     ];
     let mut shown = String::new();
     for (bound, control) in cases {
@@ -290,6 +310,7 @@ fn bounds() {
         '$orderBy' has more entries than the bound `group_keys` (8) allows @ 2:277 (user)
         '$aggregate' has more entries than the bound `aggregates` (16) allows @ 2:341 (user)
         'first' must be a whole number from 1 to the bound `page_max` (200), not 201 @ 2:18 (user)
+        'skip' must be a whole number from 0 to the bound `skip` (10000), not 10001 @ 2:17 (user)
     "#]]
     .assert_eq(&shown);
 }

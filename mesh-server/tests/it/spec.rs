@@ -147,6 +147,7 @@ fn bounds_are_those_of_the_code() {
         (controls, format!("{} aggregates", limits.aggregates)),
         (controls, written(plan.rows)),
         (pages, format!("pages of {}", plan.page_default)),
+        (pages, format!("from 0 to {}", written(limits.skip as usize))),
         (sizes, format!("at most {} KiB", server.header_bytes / 1024)),
         (sizes, format!("at most {} MiB", server.body_bytes / (1024 * 1024))),
     ];

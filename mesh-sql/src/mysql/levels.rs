@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use mesh_plan::Node;
-use mesh_plan::plan::{ColumnSource, CompareOp, Grouping, Join, PageSize, SortKey};
+use mesh_plan::plan::{ColumnSource, CompareOp, Grouping, Join, RowCount, SortKey};
 use mesh_ql::AggregateFn;
 use sea_query::{
     Asterisk, CommonTableExpression, Expr, ExprTrait as _, Func, JoinType, Order, OverStatement as _, Query,
@@ -19,12 +19,14 @@ use crate::alias::{
 use crate::class::Class as _;
 use crate::custom::cast;
 use crate::dialect::{Dialect as _, Operands};
-use crate::group;
 use crate::layout::Layout;
-use crate::levels::{Level, LevelDialect, LevelRows, Lowering, ParentKey, PendingRelation, Position, Scope};
+use crate::levels::{
+    Level, LevelDialect, LevelRows, Lowering, ParentKey, PendingRelation, Position, Scope, skip,
+};
 use crate::links::{JUNCTION, key_of_one, linked};
 use crate::order::{SortTerm, order_by, sort_terms};
 use crate::predicate::compare;
+use crate::{group, param};
 
 /// The maximum number of levels that are common table expressions. The database allows 64. The statements of further levels are
 /// repeated where their rows are needed.
@@ -205,10 +207,11 @@ impl LevelDialect for MySql {
                 add_from(&mut select, &lowering.levels, *level, PARENTS);
                 let row_number_max = lowering.shown_rows(*level);
                 let per_parent = match node.page.as_ref().map(|page| page.size) {
-                    Some(size @ PageSize::Input(_)) => lowering.page_size(size),
+                    Some(size @ RowCount::Input(_)) => lowering.page_size(size),
                     _ => Expr::Constant((limit as i64).into()),
                 };
-                let rows = LevelRows::SeveralParents { per_parent, rows_max: lowering.rows_max };
+                let skip = skip(node).map(|skip| param::skip(&mut lowering.params, skip));
+                let rows = LevelRows::SeveralParents { skip, per_parent, rows_max: lowering.rows_max };
                 let keys = keys.iter().map(|key| column(PARENTS, *key)).collect();
                 (keys, Scope::OfParents { level: *level, row_number_max }, rows)
             }
@@ -284,10 +287,17 @@ fn select_of(level: &Level) -> SelectStatement {
             number_rows(&mut select, order);
             select.expr_as(first(), PARENT_NUMBER);
         }
-        LevelRows::SeveralParents { per_parent, rows_max } => {
+        LevelRows::SeveralParents { skip, per_parent, rows_max } => {
             let source = sources.first().cloned().unwrap_or_default();
             let column = |name: &'static str| Expr::col((source.clone(), name));
-            select.and_where(column(ROW_IN_PARENT).lte(per_parent));
+            let last = match skip {
+                Some(skip) => {
+                    select.and_where(column(ROW_IN_PARENT).gt(skip.clone()));
+                    skip.add(per_parent)
+                }
+                None => per_parent,
+            };
+            select.and_where(column(ROW_IN_PARENT).lte(last));
             if has_children {
                 let mut window = WindowStatement::new();
                 window.order_by_expr(column(PARENT_NUMBER), Order::Asc);

@@ -103,6 +103,25 @@ fn lists_of_several_parents_are_numbered_for_each_parent() {
 }
 
 #[test]
+fn the_number_of_skipped_rows_is_bound() {
+    check(
+        None,
+        r#"{"user": {"$select": {"name": true, "posts": {"$select": {"title": true}, "$page": {"first": 2, "skip": 3}}},
+            "$page": {"skip": 20}}}"#,
+        expect![[r#"
+            WITH `n0` AS (SELECT ROW_NUMBER() OVER (  ORDER BY `q0`.`s0` ASC ) AS `o`, `q0`.* FROM (SELECT `t0`.`name` AS `c1`, `t0`.`id` AS `c2`, `t0`.`id` AS `s0` FROM `users` AS `t0` ORDER BY `t0`.`id` ASC LIMIT 51 OFFSET ?) AS `q0`) , `n1` AS (SELECT `q3`.* FROM (SELECT `t3`.`title` AS `c4`, ROW_NUMBER() OVER ( PARTITION BY `h`.`o` ORDER BY `t3`.`id` ASC ) AS `r`, `h`.`o` AS `p` FROM `n0` AS `h`, `posts` AS `t3` WHERE `t3`.`author_id` = `h`.`c2` AND `h`.`o` <= 50) AS `q3` WHERE `q3`.`r` > ? AND `q3`.`r` <= ? + 2 ORDER BY `q3`.`p` ASC, `q3`.`r` ASC LIMIT 100001) SELECT 0, CAST(NULL AS SIGNED), `o`, CAST(`c1` AS CHAR), `c2` FROM `n0` AS `n0` UNION ALL (SELECT 1, `p`, `r`, CAST(`c4` AS CHAR), CAST(NULL AS SIGNED) FROM `n1` AS `n1`)
+              -- 20, 3, 3"#]],
+    );
+    check(
+        Some("7"),
+        r#"{"post": {"$select": {"title": true, "tags": {"$select": {"label": true}, "$page": {"first": 2, "skip": 3}}}}}"#,
+        expect![[r#"
+            WITH `n0` AS (SELECT 1 AS `o`, `q0`.* FROM (SELECT `t0`.`title` AS `c1`, `t0`.`id` AS `c2` FROM `posts` AS `t0` WHERE `t0`.`id` = ?) AS `q0`) , `n1` AS (SELECT ROW_NUMBER() OVER (  ORDER BY `q3`.`s0` ASC ) AS `o`, 1 AS `p`, `q3`.* FROM (SELECT `t3`.`label` AS `c4`, `t3`.`id` AS `s0` FROM `tags` AS `t3` WHERE `t3`.`id` IN (SELECT `j`.`tag_id` FROM `post_tags` AS `j` WHERE `j`.`post_id` = ?) ORDER BY `t3`.`id` ASC LIMIT 2 OFFSET ?) AS `q3`) SELECT 0, CAST(NULL AS SIGNED), `o`, CAST(`c1` AS CHAR) FROM `n0` AS `n0` UNION ALL (SELECT 1, `p`, `o`, CAST(`c4` AS CHAR) FROM `n1` AS `n1`)
+              -- the id, the id, 3"#]],
+    );
+}
+
+#[test]
 fn lists_of_a_point_read_need_no_parent() {
     check(
         Some("7"),

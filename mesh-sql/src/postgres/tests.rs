@@ -134,6 +134,19 @@ fn lists_are_levels() {
     );
 }
 
+#[test]
+fn the_number_of_skipped_rows_is_bound() {
+    check(
+        None,
+        r#"{"user": {"$select": {"name": true, "posts": {"$select": {"title": true}, "$page": {"first": 2, "skip": 3}}},
+            "$page": {"skip": 20}}}"#,
+        expect![[r#"
+            WITH "n0" AS  MATERIALIZED (SELECT pg_catalog.row_number() OVER (  ) AS "o", "q0".* FROM (SELECT "t0"."name" AS "c1", "t0"."id" AS "c2" FROM "users" AS "t0" ORDER BY "t0"."id" ASC LIMIT 51 OFFSET $1) AS "q0") , "n1" AS (SELECT "h"."o" AS "p", "q3".* FROM "n0" AS "h" INNER JOIN LATERAL (SELECT "t3"."title" AS "c4" FROM "posts" AS "t3" WHERE "t3"."author_id" OPERATOR(pg_catalog.=) "h"."c2" ORDER BY "t3"."id" ASC LIMIT 2 OFFSET $2) AS "q3" ON TRUE WHERE "h"."o" OPERATOR(pg_catalog.<=) 50 LIMIT 100001) SELECT CAST(0 AS int2), CAST(NULL AS int8), "o", CAST("c1" AS text), "c2" FROM "n0" UNION ALL (SELECT CAST(1 AS int2), "p", CAST(NULL AS int8), CAST("c4" AS text), CAST(NULL AS int4) FROM "n1")
+              -- 20, 3
+        "#]],
+    );
+}
+
 /// The children of a record are not searched for if the principal may not see the record.
 #[test]
 fn children_of_a_record_with_a_condition_hang_below_it() {

@@ -12,6 +12,7 @@ use super::dialect::Sqlite;
 use crate::custom::count_rows;
 use crate::dialect::{Dialect as _, Operands};
 use crate::join_room::JoinRoom;
+use crate::levels::skip;
 use crate::links::{JUNCTION, key_of_one, linked, linked_columns, table_operand};
 use crate::node_select::{NodeSelect, all_rows};
 use crate::order::{order_by, sort_terms};
@@ -19,7 +20,7 @@ use crate::related::is_subquery;
 use crate::statement::{Params, Statement};
 use crate::{group, keyset, param, predicate};
 use mesh_plan::Value;
-use mesh_plan::plan::{ColumnSource, Join, Nesting, PageSize, ReadTarget, SortKey};
+use mesh_plan::plan::{ColumnSource, Join, Nesting, ReadTarget, RowCount, SortKey};
 use mesh_plan::{Node, Plan};
 
 /// The dialect of reads.
@@ -254,8 +255,8 @@ fn limit(params: &mut Params<'_, Param>, node: &Node, join: Option<&Join>, point
     // The root reads one more row, which shows whether another page follows.
     let more = u8::from(join.is_none());
     node.page.as_ref().map(|page| match page.size {
-        PageSize::Rows(rows) => u64::from(rows) + u64::from(more),
-        PageSize::Input(slot) => param::limit(params, slot, more),
+        RowCount::Rows(rows) => u64::from(rows) + u64::from(more),
+        RowCount::Input(slot) => param::limit(params, slot, more),
     })
 }
 
@@ -292,10 +293,14 @@ fn complete(
             None => columns(source),
         }
     };
+    let offset = skip(node).map(|skip| param::offset(params, skip));
     let ordered = |mut select: SelectStatement| {
         order_by(&mut select, sort_terms::<Sqlite>(&sorted, &node.order));
         if let Some(limit) = limit {
             select.limit(limit);
+        }
+        if let Some(offset) = offset {
+            select.offset(offset);
         }
         select
     };

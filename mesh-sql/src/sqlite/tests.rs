@@ -195,6 +195,33 @@ fn nested_page_order_and_filter() {
 }
 
 #[test]
+fn skipped_rows() {
+    check(
+        None,
+        r#"{"user": {"$select": {"posts": {"$select": {"title": true}, "$page": {"first": 3, "skip": 2}}},
+            "$page": {"skip": 20}}}"#,
+        expect![[r#"
+            user: collection of users
+              keys    id
+              order   id asc nulls last
+              page    first 50 skip 20
+              posts: many post of posts, author_id = parent id
+                fields  title
+                order   id asc nulls last
+                page    first 3 skip 2
+
+            user
+            SELECT "t0"."id" FROM "users" AS "t0" ORDER BY "t0"."id" ASC NULLS LAST LIMIT ? OFFSET ?
+              -- 51, 20
+
+            user.posts
+            SELECT "t1"."title" FROM "posts" AS "t1" WHERE "t1"."author_id" = ? ORDER BY "t1"."id" ASC NULLS LAST LIMIT ? OFFSET ?
+              -- the parent's column 0, 3, 2
+        "#]],
+    );
+}
+
+#[test]
 fn groups() {
     check(
         None,

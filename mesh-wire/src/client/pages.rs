@@ -143,6 +143,14 @@ impl Pages {
         if !is_new {
             return Err(ReplyError::Unexpected { status });
         }
+        // Later pages begin at a cursor instead.
+        let skip = self.query.root.controls.page.as_mut().and_then(|page| page.skip.take());
+        if let Some(OrParam::Param { name }) = skip.map(|skip| skip.value)
+            && !mesh_ql::print_json(&self.query).contains(&format!(r#"{{"$param":"{name}"}}"#))
+        {
+            // The server refuses the value of a parameter that only `skip` has used.
+            self.params.remove(&name.value);
+        }
         self.operation = Some(self.client.collection(&self.query).with_params(self.params.clone()));
         Ok(Some(page))
     }

@@ -68,6 +68,10 @@ fn rows_are_paged_ordered_and_downloaded() {
     browser.click("[data-testid=rows-previous]");
     browser.wait_for(POSITION, "1 to 50 of 64");
     browser.wait_for(ROWS, "Rust at dawn");
+    browser.type_into("[data-testid=page-number]", &format!("{CONTROL}a{RELEASE}2{ENTER}"));
+    browser.wait_for(POSITION, "51 to 64 of 64");
+    browser.click("[data-testid=rows-previous]");
+    browser.wait_for(POSITION, "1 to 50 of 64");
     browser.click("[data-testid=rows-last]");
     browser.wait_for(POSITION, "15 to 64 of 64");
     browser.click("[data-testid=rows-previous]");

@@ -72,11 +72,16 @@ fn upload(length: usize) -> Request {
         .body(format!("{part}{file}\r\n--b--\r\n"))
 }
 
-const BOUNDS: [Bound; 9] = [
+const BOUNDS: [Bound; 10] = [
     Bound {
         setting: ("limits.page_max", 7),
         request: |count| posts(&format!(r#""$page":{{"first":{count}}}"#)),
         refusal: (400, "7"),
+    },
+    Bound {
+        setting: ("limits.skip", 7),
+        request: |count| posts(&format!(r#""$page":{{"skip":{count}}}"#)),
+        refusal: (400, "`skip` (7)"),
     },
     Bound { setting: ("limits.depth", 3), request: nested, refusal: (400, "`depth` (3)") },
     Bound {

@@ -181,6 +181,7 @@ fn parse(format: Format, text: &str) -> Result<Query, Failure> {
         relation_conditions: usize::MAX,
         aggregate_sorts: usize::MAX,
         page_max: u32::MAX,
+        skip: u32::MAX,
     };
     mesh_ql::parse(format, text, &limits).map_err(|error| {
         let excerpt = excerpt(text, error.position, Colors::for_stream(&io::stderr()));

@@ -68,6 +68,7 @@ class Client(_Sender):
         after: str | Param | None = None,
         last: int | Param | None = None,
         before: str | Param | None = None,
+        skip: int | Param | None = None,
         total: bool = False,
         distinct: bool = False,
         having: Condition[SameEntity] | None = None,
@@ -76,11 +77,11 @@ class Client(_Sender):
         """Reads a page of a collection.
 
         `source` is an entity, for all its fields, or `entity.select(Shape)`. The page is the `first` records, after
-        the cursor `after`, or the `last` records, before the cursor `before`; by default it has 50 records. With
-        `total`, the page has the number of all records. With `distinct`, items with equal values are read once.
-        `having` filters the groups of a group shape. `params` are the values of the query's parameters.
+        the cursor `after` or after `skip` records, or the `last` records, before the cursor `before`; by default it has
+        50 records. With `total`, the page has the number of all records. With `distinct`, items with equal values are
+        read once. `having` filters the groups of a group shape. `params` are the values of the query's parameters.
         """
-        page = _page_members(first=first, after=after, last=last, before=before, total=total)
+        page = _page_members(first=first, after=after, last=last, before=before, skip=skip, total=total)
         query = _collection(source, where, order_by, having, distinct, page, params)
         return _page(self._read(query), query)
 
@@ -94,13 +95,14 @@ class Client(_Sender):
         after: str | Param | None = None,
         last: int | Param | None = None,
         before: str | Param | None = None,
+        skip: int | Param | None = None,
         total: bool = False,
         distinct: bool = False,
         having: Condition[SameEntity] | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> Iterator[Page[R]]:
         """Reads pages one after the other: with `first` records each, or from the end with `last` records each."""
-        page = _page_members(first=first, after=after, last=last, before=before, total=total)
+        page = _page_members(first=first, after=after, last=last, before=before, skip=skip, total=total)
         query = _collection(source, where, order_by, having, distinct, page, params)
         return self._pages(query, "after" if last is None else "before")
 
@@ -114,6 +116,7 @@ class Client(_Sender):
         after: str | Param | None = None,
         last: int | Param | None = None,
         before: str | Param | None = None,
+        skip: int | Param | None = None,
         distinct: bool = False,
         having: Condition[SameEntity] | None = None,
         params: Mapping[str, Any] | None = None,
@@ -122,7 +125,7 @@ class Client(_Sender):
 
         Pages have `first` records. With `last`, they have so many, and the items come from the last one to the first.
         """
-        page = _page_members(first=first, after=after, last=last, before=before)
+        page = _page_members(first=first, after=after, last=last, before=before, skip=skip)
         query = _collection(source, where, order_by, having, distinct, page, params)
         pages = self._pages(query, "after" if last is None else "before")
         return (item for page in pages for item in (page.items if last is None else reversed(page.items)))
@@ -356,8 +359,12 @@ class Client(_Sender):
             if name is not None:
                 query = dataclasses.replace(query, params={**query.params, name: cursor})
             else:
-                node = {**query.node, "$page": {**query.node.get("$page", {}), key: cursor}}
-                query = dataclasses.replace(query, node=node)
+                members = {**query.node.get("$page", {}), key: cursor}
+                skip = members.pop("skip", None)
+                query = dataclasses.replace(query, node={**query.node, "$page": members})
+                # The server refuses the value of a parameter that only `skip` has used.
+                if isinstance(skip, dict) and _compact(skip) not in query.text:
+                    query = query.without_param(skip["$param"])
 
     def _export(self, query: _Query, accept: str) -> _Body:
         opened = self._open_query(_route(query.entity), query, {"Accept": accept})

@@ -28,6 +28,11 @@ class _Query:
         """The values of all parameters, with the defaults."""
         return {**{name: declared["default"] for name, declared in self.declared.items()}, **self.params}
 
+    def without_param(self, param: str) -> _Query:
+        declared = {name: value for name, value in self.declared.items() if name != param}
+        params = {name: value for name, value in self.params.items() if name != param}
+        return dataclasses.replace(self, declared=declared, params=params)
+
     def build(self, record: Any) -> Any:
         build = None if self.plan is None else self.plan.build
         return record if record is None or build is None else build(record)

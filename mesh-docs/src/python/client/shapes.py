@@ -17,6 +17,7 @@ class _Nested:
     having: Condition[Any] | None
     first: int | Param | None
     last: int | Param | None
+    skip: int | Param | None
 
 
 def alias(of: str | Field[Any] | One[Any, Any] | Many[Any, Any]) -> Any:
@@ -35,9 +36,10 @@ def nested(
     having: Condition[Any] | None = None,
     first: int | Param | None = None,
     last: int | Param | None = None,
+    skip: int | Param | None = None,
 ) -> Any:
     """Filters, orders and bounds the records of a list: `comments: Annotated[list[CommentItem], nested(first=3)]`."""
-    return _Nested(where, order_by, having, first, last)
+    return _Nested(where, order_by, having, first, last, skip)
 
 
 @dataclasses.dataclass
@@ -203,7 +205,7 @@ def _related(
         if is_one:
             raise ShapeError(f"{where}: nested() belongs to a list of records, and {target!r} leads to one")
         declared = _add_controls(node, entity, nested.where, nested.order_by, nested.having)
-        page = _page_members(first=nested.first, last=nested.last)
+        page = _page_members(first=nested.first, last=nested.last, skip=nested.skip)
         node.update({"$page": page[0]} if page[0] else {})
         plan.declared.update(declared, **page[1])
     plan.select[name] = node
@@ -254,7 +256,7 @@ def _page_members(**members: Any) -> tuple[dict[str, Any], Declarations]:
     for name, value in members.items():
         if value is not None and value is not False:
             page[name] = _json_value(value)
-            declared.update(_declared(value, "integer" if name in ("first", "last") else "string"))
+            declared.update(_declared(value, "integer" if name in ("first", "last", "skip") else "string"))
     return page, declared
 
 

@@ -177,11 +177,20 @@ export class Client<S extends SchemaTypes<S>> {
     const page = (node["$page"] ?? {}) as { [key: string]: unknown };
     const key = page["last"] === undefined ? "after" : "before";
     const param = (page[key] as Param | null | undefined)?.$param;
+    const { skip, ...later } = page;
     return async (cursor) => {
       const sent: Sent = { ...call };
       let read: object = query;
       if (cursor && param) sent.params = { ...sent.params, [param]: cursor };
-      else if (cursor) read = { [entity]: { ...node, $page: { ...page, [key]: cursor } } };
+      else if (cursor) {
+        read = { [entity]: { ...node, $page: { ...later, [key]: cursor } } };
+        const unused = (skip as Param | undefined)?.$param;
+        // The server refuses the value of a parameter that only `skip` has used.
+        if (unused && !JSON.stringify(read).includes(JSON.stringify({ $param: unused }))) {
+          const { [unused]: _, ...params } = { ...sent.params } as { [name: string]: unknown };
+          sent.params = params;
+        }
+      }
       return (await this.#read(read, undefined, sent)) as Result<S, Q>;
     };
   }

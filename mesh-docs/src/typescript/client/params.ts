@@ -21,7 +21,7 @@ type LiteralOf<S, E, F> = F extends { readonly at: string } | { readonly aggrega
   : F extends { readonly field: infer P }
     ? Literals[KindAt<S, E, P> & keyof Literals]
     : never;
-type InPage<G> = Placed<At<G, "first" | "last">, number> | Placed<At<G, "after" | "before">, string | null>;
+type InPage<G> = Placed<At<G, "first" | "last" | "skip">, number> | Placed<At<G, "after" | "before">, string | null>;
 type InSelect<S, E, P> = Select<S, E> extends P ? never : {
   [K in keyof P]-?: K extends keyof Part<S, E, "relations">
     ? InNode<S, Target<Part<S, E, "relations">[K]>, P[K]>

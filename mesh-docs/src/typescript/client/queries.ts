@@ -100,16 +100,16 @@ type Fold<S, E> =
   | { readonly fn: "count"; readonly field: FieldsOf<S, E, Sortable>; readonly distinct: boolean }
   | { readonly fn: "sum" | "avg"; readonly field: FieldsOf<S, E, Numeric>; readonly distinct?: boolean }
   | { readonly fn: "min" | "max"; readonly field: FieldsOf<S, E, Exclude<keyof Literals, "boolean" | "uuid">>; readonly distinct?: boolean };
-interface Forward<Cursor> {
+type Forward<Cursor> = {
   readonly first?: Or<number> | undefined;
-  readonly after?: Cursor | undefined;
   readonly last?: undefined;
   readonly before?: undefined;
-}
+} & ({ readonly after?: Cursor | undefined; readonly skip?: undefined } | { readonly skip: Or<number>; readonly after?: undefined });
 interface Backward {
   readonly last: Or<number>;
   readonly first?: undefined;
   readonly after?: undefined;
+  readonly skip?: undefined;
 }
 
 /** A node for a single record. `Open` selections may have aliases. */

@@ -15,7 +15,7 @@ import { dialog, mode, open, opened, schema } from "../state";
 import { storedColumns, storeColumns } from "../storage";
 import { itemsOf } from "../table/columns";
 import { allColumns, firstColumns } from "./columns";
-import { FIRST_PAGE, pageQuery, type Page, type View } from "./view";
+import { FIRST_PAGE, PAGE_SIZE, pageQuery, type Page, type View } from "./view";
 
 /** A record that is shown in the panel. */
 export interface RecordRef {
@@ -59,7 +59,7 @@ const pageInfo = computed((): PageInfo => {
   const info = answer.value && member(answer.value.data, "pageInfo");
   return info ? (plain(info) as PageInfo) : {};
 });
-export const hasPrevious = computed(() => (page.value.direction === "forward" ? page.value.cursor !== null : (pageInfo.value.hasPreviousPage ?? false)));
+export const hasPrevious = computed(() => (page.value.direction === "forward" ? !isFirst(page.value) : (pageInfo.value.hasPreviousPage ?? false)));
 export const hasNext = computed(() => (page.value.direction === "forward" ? (pageInfo.value.hasNextPage ?? false) : page.value.cursor !== null));
 
 /** The text of the query of the shown rows. */
@@ -70,8 +70,8 @@ export const queryText = computed(() => {
 });
 
 /** The total is counted with the first page only. */
-function isFirst({ direction, cursor }: Page): boolean {
-  return direction === "forward" && cursor === null;
+function isFirst({ direction, cursor, skip = 0 }: Page): boolean {
+  return direction === "forward" && cursor === null && skip === 0;
 }
 
 let abort: AbortController | undefined;
@@ -124,6 +124,12 @@ export function showFirst(): void {
 
 export function showLast(): void {
   show({ direction: "backward", cursor: null, offset: total.value ?? 0 });
+}
+
+/** Shows a page by its number, which begins at 1. */
+export function showNumber(number: number): void {
+  const offset = (number - 1) * PAGE_SIZE;
+  show(offset > 0 ? { direction: "forward", cursor: null, skip: offset, offset } : FIRST_PAGE);
 }
 
 export function showNext(): void {

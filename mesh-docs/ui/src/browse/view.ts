@@ -21,10 +21,12 @@ export interface View {
   filters: Filter[];
 }
 
-/** A page: forward from a cursor or from the beginning, or backward from a cursor or from the end. */
+/** A page: forward from a cursor, a number of rows or the beginning, or backward from a cursor or from the end. */
 export interface Page {
   direction: "forward" | "backward";
   cursor: string | null;
+  /** The number of rows to leave out at the beginning. */
+  skip?: number;
   /** The number of rows before the page. */
   offset: number;
 }
@@ -86,7 +88,7 @@ export function pageQuery(schema: Schema, view: View, page: Page, withTotal: boo
   const entity = entityOf(schema, view.entity);
   if (!entity) return undefined;
   const [size, cursor] = page.direction === "forward" ? ["first", "after"] : ["last", "before"];
-  const pageControl: Value = { [size]: PAGE_SIZE, ...(page.cursor !== null && { [cursor]: page.cursor }), ...(withTotal && { total: true }) };
+  const pageControl: Value = { [size]: PAGE_SIZE, ...(page.cursor !== null && { [cursor]: page.cursor }), ...(page.skip !== undefined && { skip: page.skip }), ...(withTotal && { total: true }) };
   const select = selections(schema, entity, shownColumns(schema, view));
   return { ...newQuery(view.entity), root: { ...emptyNode(), select, controls: { ...rootControls(view), $page: pageControl } } };
 }

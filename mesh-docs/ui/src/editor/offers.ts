@@ -160,8 +160,10 @@ function inControl({ before, path, relations }: CursorContext, { control, inside
       return keys(["field", ...(hasLists ? ["relation"] : []), "direction", "nulls"], before);
     }
     case "$page": {
-      const end = before.includes("last") || before.includes("before") ? ["last", "before"] : before.includes("first") || before.includes("after") ? ["first", "after"] : ["first", "after", "last", "before"];
-      return keys([...end, ...(isRoot ? ["total"] : [])], before, { first: "${20}", last: "${20}", after: "${null}", before: "${null}", total: "true" });
+      const groups = [["first", "after"], ["first", "skip"], ["last", "before"]];
+      const fitting = groups.filter((group) => before.every((key) => key === "total" || group.includes(key)));
+      const names = [...new Set(fitting.flat()), ...(isRoot ? ["total"] : [])];
+      return keys(names, before, { first: "${20}", last: "${20}", after: "${null}", before: "${null}", skip: "${20}", total: "true" });
     }
     case "$aggregate":
       return inside.length > 0 ? keys(["fn", "field", "distinct"], before, { distinct: "${true}" }) : [];
@@ -199,6 +201,7 @@ function inValue(schema: Schema, { key, before, path, relations }: CursorContext
     case "value":
     case "first":
     case "last":
+    case "skip":
       return [PARAM];
     case "after":
     case "before":

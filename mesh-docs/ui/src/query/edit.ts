@@ -105,7 +105,8 @@ export function isBackward(query: Query | undefined): boolean {
 export function withCursor(query: Query, cursor: string | null): Query {
   const page = query.root.controls["$page"];
   const key = isBackward(query) ? "before" : "after";
-  return setControl(query, [], "$page", { ...(isObject(page) ? page : {}), [key]: cursor });
+  const { skip: _, ...others } = isObject(page) ? page : {};
+  return setControl(query, [], "$page", { ...others, [key]: cursor });
 }
 
 /** Whether the brace format omits a relation, because it selects nothing. */

@@ -44,7 +44,7 @@ export function parametersOf(schema: Schema | null, query: Query | undefined): P
     inFilter(node.controls["$having"], entity);
     const page = node.controls["$page"];
     if (!isObject(page)) continue;
-    for (const key of ["first", "last"]) note(page[key], "integer");
+    for (const key of ["first", "last", "skip"]) note(page[key], "integer");
     for (const key of ["after", "before"]) note(page[key], "cursor");
   }
   return [...found.values()];

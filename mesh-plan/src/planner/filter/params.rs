@@ -54,8 +54,7 @@ pub(in crate::planner) struct Recorder<'v> {
 
 impl<'v> Recorder<'v> {
     pub(in crate::planner) fn new(param_input: ParamInput<'v>, limits: &Limits) -> Self {
-        let (in_values, page_max) = (limits.query.in_values, limits.query.page_max);
-        let binder = Binder { param_input, in_values, page_max, inputs: Vec::new(), variant: String::new() };
+        let binder = Binder { param_input, limits: limits.query, inputs: Vec::new(), variant: String::new() };
         Self { uses: Vec::new(), binder }
     }
 
@@ -74,15 +73,15 @@ impl<'v> Recorder<'v> {
         Ok(Predicate::Param { text, condition: Box::new(condition) })
     }
 
-    /// Plans the size of a page. Returns the slot of the input.
-    pub(in crate::planner) fn page_size(
+    /// Plans a member of `$page` that is a number of rows. Returns the slot of the input.
+    pub(in crate::planner) fn row_count(
         &mut self,
         path: &str,
-        name: &Name,
-        span: Option<Span>,
+        param: (&Name, Option<Span>),
+        member: PageMember,
     ) -> Result<usize, PlanError> {
         let slot = self.binder.inputs.len();
-        self.page(path, (name, span), PageMember::Size)?;
+        self.page(path, param, member)?;
         Ok(slot)
     }
 
@@ -111,8 +110,8 @@ impl<'v> Recorder<'v> {
         if self.uses.iter().any(ParamUse::is_cursor) {
             self.binder.describe_cursor(cursor);
         }
-        let Binder { in_values, page_max, inputs, variant, .. } = self.binder;
-        Ok((Some(Box::new(Parameters { uses: self.uses, variant, in_values, page_max })), inputs))
+        let Binder { limits, inputs, variant, .. } = self.binder;
+        Ok((Some(Box::new(Parameters { uses: self.uses, variant, limits })), inputs))
     }
 }
 
@@ -134,10 +133,8 @@ impl PlannedQuery {
             check_known(&[], param_input)?;
             return Ok(BoundParams { inputs: Vec::new(), cursor: None, variant: String::new() });
         };
-        let Parameters { uses, in_values, page_max, .. } = &**params;
-        let (in_values, page_max) = (*in_values, *page_max);
-        let mut binder =
-            Binder { param_input, in_values, page_max, inputs: Vec::new(), variant: String::new() };
+        let Parameters { uses, limits, .. } = &**params;
+        let mut binder = Binder { param_input, limits: *limits, inputs: Vec::new(), variant: String::new() };
         let mut cursor = None;
         for usage in uses {
             match usage {

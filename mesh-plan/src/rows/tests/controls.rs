@@ -7,7 +7,9 @@ use serde_json::{Value as Json, json};
 
 use crate::memory::Tables;
 use crate::policy::{Access, Condition, SessionValue};
-use crate::{Applied, Context, Mesh, Plan, Principal, Request, ResolveError, Resolver, Rows, Table, Value};
+use crate::{
+    Applied, Context, Limits, Mesh, Plan, Principal, Request, ResolveError, Resolver, Rows, Table, Value,
+};
 
 type Record = Vec<(&'static str, Value)>;
 
@@ -248,7 +250,7 @@ impl Random {
             }]);
         }
         if self.below(2) == 0 {
-            query["$page"] = json!({"first": 1 + self.below(3)});
+            query["$page"] = json!({"first": 1 + self.below(3), "skip": self.below(3)});
         }
     }
 
@@ -275,9 +277,22 @@ fn naive_resolvers_answer_as_tables_do() {
             if cursor.is_null() || query.get("$page").is_none() {
                 break;
             }
+            query["$page"].as_object_mut().unwrap().remove("skip");
             query["$page"]["after"] = cursor;
         }
     }
+}
+
+#[test]
+fn skipped_rows_do_not_count_against_the_bound_of_objects() {
+    let limits = Limits { rows: 3, ..Limits::default() };
+    let builder = Mesh::builder(schema()).limits(limits).default_resolver(Data::sample().tables());
+    let comments = json!({"$select": {"id": true}, "$page": {"first": 1, "skip": 1}});
+    let order = json!([{"field": "id", "direction": "desc"}]);
+    let page = json!({"first": 2, "skip": 2});
+    let query = json!({"$select": {"id": true, "comments": comments}, "$orderBy": order, "$page": page});
+    let body = list(&builder.build().unwrap(), &query);
+    assert_eq!(body["items"], json!([{"id": 2, "comments": []}, {"id": 1, "comments": [{"id": 3}]}]));
 }
 
 /// A resolver that sorts and pages provides the values of related records for the cursors, and the total.

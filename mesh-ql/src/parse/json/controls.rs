@@ -125,12 +125,18 @@ pub(super) fn page(parser: &mut Parser<'_>) -> Result<Page, SyntaxError> {
     let mut page = Page::default();
     // The location of the last key of each direction, if there is one.
     let (mut forward, mut backward) = (None, None);
+    let (mut skip, mut has_after) = (None, false);
+    let page_max = ("page_max", parser.limits.page_max);
     let start = object(parser, "'$page' must be an object {first, after}", |parser, key| {
         match &*key.value {
-            name @ "first" => page.first = Some(page_size(parser, name)?),
+            name @ "first" => page.first = Some(row_count(parser, name, 1, page_max)?),
             name @ "after" => page.after = cursor(parser, name)?,
-            name @ "last" => page.last = Some(page_size(parser, name)?),
+            name @ "last" => page.last = Some(row_count(parser, name, 1, page_max)?),
             name @ "before" => page.before = cursor(parser, name)?,
+            name @ "skip" => {
+                skip = key.span;
+                page.skip = Some(row_count(parser, name, 0, ("skip", parser.limits.skip))?);
+            }
             "total" => {
                 if *parser.token() != Token::Name("true") {
                     return Err(mismatch(parser, "'total' must be exactly true"));
@@ -139,10 +145,11 @@ pub(super) fn page(parser: &mut Parser<'_>) -> Result<Page, SyntaxError> {
                 page.total = true;
             }
             name => {
-                let known = ["first", "after", "last", "before", "total"];
+                let known = ["first", "after", "last", "before", "skip", "total"];
                 return Err(parser.error(key.span, unknown("key", name, &known)));
             }
         }
+        has_after |= key.value == "after";
         match &*key.value {
             "first" | "after" => forward = key.span,
             "last" | "before" => backward = key.span,
@@ -150,6 +157,13 @@ pub(super) fn page(parser: &mut Parser<'_>) -> Result<Page, SyntaxError> {
         }
         Ok(())
     })?;
+    if let Some(span) = skip
+        && (has_after || backward.is_some())
+    {
+        let message =
+            "'$page' cannot combine 'skip' with 'after', 'last' or 'before'; combine it with 'first'";
+        return Err(parser.error(span, message));
+    }
     if let (Some(_), Some(span)) = (forward, backward) {
         let message =
             "'$page' cannot combine 'first' or 'after' with 'last' or 'before'; use one of the two pairs";
@@ -178,10 +192,15 @@ fn cursor(parser: &mut Parser<'_>, key: &str) -> Result<Option<Spanned<OrParam<S
     }
 }
 
-fn page_size(parser: &mut Parser<'_>, key: &str) -> Result<Spanned<OrParam<u32>>, SyntaxError> {
+/// Parses a number of records, which is at least `min` and at most a bound.
+fn row_count(
+    parser: &mut Parser<'_>,
+    key: &str,
+    min: u32,
+    (name, bound): (&str, u32),
+) -> Result<Spanned<OrParam<u32>>, SyntaxError> {
     let span = parser.span();
-    let bound = parser.limits.page_max;
-    let expected = format_args!("'{key}' must be a whole number from 1 to the bound `page_max` ({bound})");
+    let expected = format_args!("'{key}' must be a whole number from {min} to the bound `{name}` ({bound})");
     if *parser.token() == Token::OpenBrace {
         return Ok(Spanned::new(param(parser, expected)?, span));
     }
@@ -191,7 +210,7 @@ fn page_size(parser: &mut Parser<'_>, key: &str) -> Result<Spanned<OrParam<u32>>
         Token::Number(number) => number,
         _ => return Err(mismatch(parser, expected)),
     };
-    if number.fract() != 0.0 || !(1.0..=f64::from(bound)).contains(&number) {
+    if number.fract() != 0.0 || !(f64::from(min)..=f64::from(bound)).contains(&number) {
         let number = format!("{number:?}");
         let number = number.trim_end_matches(".0");
         return Err(parser.error(None, format!("{expected}, not {number}")));

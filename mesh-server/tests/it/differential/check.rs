@@ -187,7 +187,9 @@ impl<'o> Engines<'o> {
             return Ok(());
         };
         tally.add("results", 1);
-        let expected = items(&whole);
+        let skipped = node["$page"]["skip"].as_u64().unwrap_or_default() as usize;
+        let expected: Vec<Json> = items(&whole).into_iter().skip(skipped).collect();
+        tally.add("skips", usize::from(skipped > 0));
         let mut read: Vec<Json> = Vec::new();
         let mut own_cursor = Json::Null;
         let pages_before = tally.count("later pages");
@@ -219,6 +221,7 @@ impl<'o> Engines<'o> {
             if dice.chance(20) {
                 node["$page"][size] = json!(1 + dice.below(4));
             }
+            node["$page"].as_object_mut().unwrap().remove("skip");
             node["$page"][cursor] = body["pageInfo"][end].clone();
         }
         tally.add("rows", read.len());

@@ -16,9 +16,14 @@ pub(crate) struct Parameterized {
 pub(crate) fn parameterized(node: &Json, cursor: &Json) -> Parameterized {
     let mut found = Found::default();
     let mut node = node.clone();
+    // The page and its cursor have separate names, so that the other names are the same on all pages.
+    if let Some(place) = node.get_mut("$page").and_then(|page| page.get_mut("skip")) {
+        found.values.insert("skip".to_owned(), place.clone());
+        found.decoys.insert("skip".to_owned(), json!(2));
+        *place = json!({"$param": "skip"});
+    }
     for key in ["after", "before"] {
         if let Some(place) = node.get_mut("$page").and_then(|page| page.get_mut(key)) {
-            // The cursor has a separate name, so that the other names are the same on all pages.
             found.values.insert("cursor".to_owned(), cursor.clone());
             found.decoys.insert("cursor".to_owned(), Json::Null);
             *place = json!({"$param": "cursor"});
@@ -62,7 +67,7 @@ impl Found {
                 ("value", Json::Array(list)) => {
                     *value = list.iter().map(|item| self.add(item.clone(), decoy(item))).collect();
                 }
-                ("value", _) | ("first" | "last", Json::Number(_)) => {
+                ("value", _) | ("first" | "last" | "skip", Json::Number(_)) => {
                     *value = self.add(value.clone(), decoy(value));
                 }
                 _ => self.replace(value),

@@ -157,6 +157,7 @@ fn page(dice: &mut Dice, node: &mut Json) {
         4 => node["$page"] = json!({}),
         5 => node["$page"] = json!({"first": 1 + dice.below(3), "after": null}),
         6 | 7 => node["$page"] = json!({"last": 1 + dice.below(5)}),
+        8 => node["$page"] = json!({"first": 1 + dice.below(5), "skip": dice.below(4)}),
         _ => node["$page"] = json!({"first": 1 + dice.below(5)}),
     }
 }

@@ -1,6 +1,6 @@
 //! Tests of paging.
 
-use mesh_ql::build::query;
+use mesh_ql::build::{param, query};
 
 use super::*;
 use crate::client::Endpoint;
@@ -45,6 +45,18 @@ fn a_parameter_for_the_cursor_gets_the_cursor_as_its_value() {
     assert!(pages.clone().receive(page("", true, r#""b""#)).is_err(), "the cursor does not advance");
     assert!(pages.receive(page(r#"{"id":3}"#, false, r#""c""#)).unwrap().is_some());
     assert!(pages.request().is_none());
+}
+
+#[test]
+fn pages_after_skipped_records_begin_at_cursors() {
+    let client = Client::new(Endpoint::parse("http://localhost/mesh").unwrap());
+    let read = query("post").field("id").first(param("size")).skip(param("start")).build();
+    let params = ParamValues::new().with("size", 1).with("start", 40);
+    let mut pages = client.pages(read).with_params(params);
+    pages.receive(page(r#"{"id":41}"#, true, r#""a""#)).unwrap();
+    let next = r#"{"post":{"$select":{"id":true},"$page":{"first":{"$param":"size"},"after":"a"}}}"#;
+    assert_eq!(next_query(&pages), next);
+    assert_eq!(sent_params(&pages.request().unwrap().unwrap()), r#"{"size":1}"#);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-// The form for `$page`: the first or last records, and their total.
+// The form for `$page`: the first or last records, the skipped ones, and their total.
 
 import { freeName, isObject, paramName, type Value } from "../../query/tree";
 import { parameters } from "../../state";
@@ -27,6 +27,12 @@ export function PageForm({ value, isRoot, bounds, set }: Props) {
     if (Number.isNaN(number)) write(end === "last" ? total : rest);
     else write({ [end]: Math.min(Math.max(1, number), bounds.maxFirst), ...rest });
   };
+  const skip = page["skip"];
+  const setSkip = (text: string): void => {
+    const { skip: _, after: __, ...rest } = page;
+    const number = Number.parseInt(text, 10);
+    write(number > 0 ? { ...rest, skip: number } : rest);
+  };
   return (
     <fieldset class="control">
       <legend class="faint">Page</legend>
@@ -54,6 +60,16 @@ export function PageForm({ value, isRoot, bounds, set }: Props) {
             set({ ...page, [end]: isOn ? { $param: name } : bounds.defaultFirst });
           }}
         />
+        {end === "first" && typeof cursor !== "string" && (
+          <label class="inline">
+            skip
+            {paramName(skip) !== undefined ? (
+              <code>${paramName(skip)}</code>
+            ) : (
+              <input type="number" class="first" data-testid="skip" min={0} placeholder="0" value={typeof skip === "number" ? skip : ""} onChange={(event) => setSkip(event.currentTarget.value)} />
+            )}
+          </label>
+        )}
         {isRoot && (
           <label class="inline">
             <input

@@ -13,8 +13,7 @@ use crate::{PlanError, Value};
 /// Converts the values of a request.
 pub(super) struct Binder<'v> {
     pub(super) param_input: ParamInput<'v>,
-    pub(super) in_values: usize,
-    pub(super) page_max: u32,
+    pub(super) limits: mesh_ql::Limits,
     pub(super) inputs: Vec<Value>,
     pub(super) variant: String,
 }
@@ -93,9 +92,9 @@ impl<'v> Binder<'v> {
                         return Err(refused(name, *span, "a list of values", found));
                     }
                 };
-                if list.len() > self.in_values {
+                if list.len() > self.limits.in_values {
                     let fault = PlanErrorKind::ParameterValue {
-                        takes: format!("at most {} values (bound `in_values`)", self.in_values),
+                        takes: format!("at most {} values (bound `in_values`)", self.limits.in_values),
                         found: list.len().to_string(),
                     };
                     let (name, fault) = (name.value.clone(), Box::new(fault));
@@ -117,10 +116,11 @@ impl<'v> Binder<'v> {
         }
     }
 
-    /// Checks a member of `$page`. Adds the size of a page to the inputs, and returns the text of a cursor that is not `null`.
+    /// Checks a member of `$page`. Adds a number of rows to the inputs, and returns the text of a cursor that is not `null`.
     pub(super) fn page(&mut self, usage: &PageUse) -> Result<Option<&'v str>, PlanError> {
         match &usage.member {
-            PageMember::Size => self.page_size(usage).map(|()| None),
+            PageMember::Size => self.row_count(usage, 1, ("page_max", self.limits.page_max)),
+            PageMember::Skip => self.row_count(usage, 0, ("skip", self.limits.skip)),
             PageMember::Cursor => self.cursor(usage),
             PageMember::NoCursor { relation } => match self.param_input.values().get(&usage.name) {
                 Some(ParamValue::Null) => Ok(None),
@@ -130,28 +130,33 @@ impl<'v> Binder<'v> {
         }
     }
 
-    fn page_size(&mut self, usage: &PageUse) -> Result<(), PlanError> {
+    fn row_count(
+        &mut self,
+        usage: &PageUse,
+        min: u32,
+        (bound, max): (&str, u32),
+    ) -> Result<Option<&'v str>, PlanError> {
         let values = self.param_input.values();
         let number = match (values.get(&usage.name), self.param_input) {
             (Some(ParamValue::One(Literal::Integer(number))), _) => *number as f64,
             (Some(ParamValue::One(Literal::Unsigned(number))), _) => *number as f64,
             (Some(ParamValue::One(Literal::Number(number))), _) => *number,
             (None, ParamInput::Complete(_)) => return Err(usage.missing()),
-            (None, ParamInput::Partial(_)) => 1.0,
+            (None, ParamInput::Partial(_)) => f64::from(min),
             (Some(_), _) => f64::NAN,
         };
-        if number.fract() != 0.0 || !(1.0..=f64::from(self.page_max)).contains(&number) {
+        if number.fract() != 0.0 || !(f64::from(min)..=f64::from(max)).contains(&number) {
             let found = match values.get(&usage.name) {
                 Some(ParamValue::One(literal)) => literal::describe(literal),
                 Some(ParamValue::Null) => "null".to_owned(),
                 Some(ParamValue::Other(found)) => (*found).to_owned(),
                 Some(ParamValue::Many(_)) | None => "a list".to_owned(),
             };
-            let takes = format!("a whole number from 1 to the bound `page_max` ({})", self.page_max);
+            let takes = format!("a whole number from {min} to the bound `{bound}` ({max})");
             return Err(usage.error(PlanErrorKind::ParameterValue { takes, found }));
         }
         self.inputs.push(Value::Integer(number as i64));
-        Ok(())
+        Ok(None)
     }
 
     fn cursor(&self, usage: &PageUse) -> Result<Option<&'v str>, PlanError> {

@@ -111,6 +111,9 @@ impl Asked {
     /// Returns the node of the page beyond a cursor.
     fn page(&self, cursor: &Json) -> Json {
         let mut node = self.node.clone();
+        if let Some(page) = node.get_mut("$page").and_then(Json::as_object_mut) {
+            page.remove("skip");
+        }
         node["$page"][self.cursor()[0]] = cursor.clone();
         node
     }

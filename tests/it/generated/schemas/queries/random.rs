@@ -166,6 +166,8 @@ fn controls(dice: &mut Dice, entity: &Entity, node: &mut Map<String, Value>, at_
                 json!({"first": 200, "after": null}),
                 json!({"after": null}),
                 json!({"last": 3}),
+                json!({"first": 2, "skip": 1}),
+                json!({"skip": 0}),
                 json!({"last": 1, "before": null}),
                 json!({"total": true}),
                 json!({"last": 2, "total": true}),
