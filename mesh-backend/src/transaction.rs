@@ -32,6 +32,8 @@ pub enum End {
     Commit,
     /// They are checked and rolled back.
     Discard,
+    /// There are none, because the transaction only reads.
+    Read,
 }
 
 /// The answer to COMMIT.
@@ -59,7 +61,7 @@ pub async fn run<E: Engine>(
             // The connection is closed with its transaction.
             Err(_) => ScriptError::from(ResolveError::TimedOut).into(),
             Ok(Err(failure)) => failure,
-            Ok(Ok((_, done))) if end == End::Discard => return Outcome::Committed(done),
+            Ok(Ok((_, done))) if end != End::Commit => return Outcome::Committed(done),
             Ok(Ok(_)) if !context.begin_commit() => ScriptError::from(ResolveError::Busy).into(),
             Ok(Ok((transaction, done))) => match commit(transaction, context).await {
                 CommitAnswer::Committed(transaction) => {
@@ -80,6 +82,18 @@ pub async fn run<E: Engine>(
     }
 }
 
+/// Runs a script of reads in a transaction of an engine that gives each transaction one snapshot.
+///
+/// # Errors
+/// Those of the script and of its reads.
+pub async fn read<E: Engine>(
+    engine: &E,
+    script: &dyn Script,
+    context: &Context,
+) -> Result<Vec<StepResult>, ScriptError> {
+    run(engine, script, context, End::Read).await.into_result()
+}
+
 /// Runs a script in a transaction, which stays open if it succeeds and is committed.
 async fn attempt<E: Engine>(
     engine: &E,
@@ -94,7 +108,7 @@ async fn attempt<E: Engine>(
     {
         ran = Err(commit_failure::<E::Transaction>(&error, done));
     }
-    if ran.is_err() || end == End::Discard {
+    if ran.is_err() || end != End::Commit {
         transaction.rollback().await;
     }
     Ok((transaction, ran?))

@@ -95,9 +95,7 @@ pub fn document(schema: &Schema, options: &OpenApiOptions) -> Value {
             api.uploads(entity, name);
         }
     }
-    if options.mutations {
-        api.batch();
-    }
+    api.batch();
     api.reads_by_post();
     api.sessions();
     api.files();

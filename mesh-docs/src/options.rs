@@ -222,7 +222,7 @@ impl Offers {
     /// Returns the optional profiles of the protocol that are on. `SPEC §1`
     pub(crate) fn optional_profiles(&self) -> Vec<&'static str> {
         let all = [
-            (self.mutations, "batch"),
+            (true, "batch"),
             (self.bearer, "bearer"),
             (true, "caching"),
             (true, "computed"),

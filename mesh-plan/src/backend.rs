@@ -7,7 +7,7 @@ pub use crate::plan::{PlanId, PlanKey};
 pub use crate::repeats::Repeats;
 pub use crate::resolver::{Export, ExportSink, MaybeReady, Trace, TracedStatement, Usage, WaitCounter};
 pub use crate::rows::Total;
-pub use crate::script::{Script, ScriptError, ScriptStep, StepResult};
+pub use crate::script::{Script, ScriptError, ScriptStep, StepResult, run_reads};
 pub use crate::shape::{Cells, ExportFormat, ExportWriter, Flow, OutputKey, RowSource};
 pub use crate::value::canonical::canonical;
 pub use crate::value::is_special_decimal;

@@ -323,8 +323,8 @@ impl Mesh {
         context: &'a Context,
     ) -> MaybeReady<'a, Result<JsonBody, ResolveError>> {
         let ready = |result| Either::Left(std::future::ready(result));
-        if matches!(&plan.target, ReadTarget::Point(key) if key.is_impossible()) {
-            return ready(Ok(plan.empty()));
+        if let Some(body) = plan.known_body() {
+            return ready(Ok(body));
         }
         let entity = &plan.node().entity;
         let Some(resolver) = self.resolvers.find(entity) else {

@@ -15,6 +15,7 @@ use futures_util::future::Either;
 
 use crate::outcome::CommitGate;
 use crate::rows::DeadlineCheck;
+use crate::script::{Script, ScriptError, StepResult};
 use crate::{JsonBody, Plan, Principal, ResolveError, Rows};
 pub use export::{Export, ExportSink};
 pub use trace::{Trace, TracedStatement};
@@ -71,6 +72,16 @@ pub trait Resolver: Send + Sync + 'static {
                 Answer::Json(_) => Err(ResolveError::new("the resolver has no exports")),
             }
         })
+    }
+
+    /// Runs a script of reads, all from one snapshot. Returns `None` if the resolver cannot do this, as by default.
+    fn read_script<'a>(
+        &'a self,
+        script: Arc<dyn Script>,
+        context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Vec<StepResult>, ScriptError>>> {
+        let _ = (script, context);
+        None
     }
 
     /// Returns whether answers may depend on [`Context::principal`]. If not, one answer may be served to every

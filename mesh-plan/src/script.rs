@@ -26,9 +26,9 @@ pub enum ScriptStep {
     /// Executes writes in this order, and reads their replies. If there are several, all create records of one entity, and their
     /// replies have the same query.
     Write(Arc<[Mutation]>),
-    /// Reads a record.
+    /// Reads a record or a collection.
     Read {
-        /// The point read.
+        /// The plan of the read.
         plan: Plan,
         /// If set, the record must fulfill [`GuardedEntity::guard`], and other transactions cannot write it before this one ends.
         lock: Option<GuardedEntity>,
@@ -76,6 +76,28 @@ impl StepResult {
     }
 }
 
+/// Runs a script of reads, each with `read`, which must read from one snapshot.
+///
+/// # Errors
+/// Those of the script and of its reads.
+pub fn run_reads(
+    script: &dyn Script,
+    mut read: impl FnMut(&Plan) -> Result<JsonBody, ResolveError>,
+) -> Result<Vec<StepResult>, ScriptError> {
+    let mut done: Vec<StepResult> = Vec::new();
+    loop {
+        let number = done.len();
+        let next = script.next(&done).map_err(|error| ScriptError::of_next(number, error))?;
+        let Some(step) = next else { return Ok(done) };
+        let failed = |error| ScriptError::new(number, error);
+        let ScriptStep::Read { plan, .. } = &step else {
+            return Err(failed(ResolveError::new("a script of reads has a write")));
+        };
+        let bodies = vec![Some(plan.known_body().map_or_else(|| read(plan), Ok).map_err(failed)?)];
+        done.push(StepResult { step, ids: Vec::new(), bodies, created: false });
+    }
+}
+
 /// The failure of a transaction. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 #[error("step {step} of a transaction failed")]
@@ -93,6 +115,15 @@ impl ScriptError {
     /// Creates the failure of a step.
     pub fn new(step: usize, error: impl Into<Error>) -> Self {
         Self { step, item: None, error: Box::new(error.into()) }
+    }
+
+    /// Creates the failure of a script that was asked for this step. Results that exceed a bound are those of the step before.
+    pub fn of_next(step: usize, error: Error) -> Self {
+        let exceeds = matches!(
+            &error,
+            Error::Resolve(ResolveError::TooLarge { .. } | ResolveError::TooManyBytes { .. })
+        );
+        Self::new(if exceeds { step.saturating_sub(1) } else { step }, error)
     }
 
     /// Sets the write of the step that failed.

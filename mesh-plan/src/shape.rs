@@ -112,9 +112,10 @@ impl Plan {
         Ok(JsonBody { bytes: shaper.out.into(), rows: shaper.rows, digest: None })
     }
 
-    /// Returns the response of a point read without a record.
-    pub fn empty(&self) -> JsonBody {
-        JsonBody { bytes: Bytes::from_static(b"null"), rows: 0, digest: None }
+    /// Returns the response if it is known without reading: no record can have the id of the point read.
+    pub fn known_body(&self) -> Option<JsonBody> {
+        let is_known = matches!(&self.target, ReadTarget::Point(id) if id.is_impossible());
+        is_known.then(|| JsonBody { bytes: Bytes::from_static(b"null"), rows: 0, digest: None })
     }
 
     /// Writes `{items, pageInfo}`. A row past the page is not written; it shows that there is another page. `SPEC §5.2`

@@ -9,8 +9,10 @@ use mesh_backend::Contents;
 use mesh_backend::backend::Backend as _;
 use mesh_backend::pool::Purpose;
 use mesh_backend::sort_limit::SortLimit;
-use mesh_backend::transaction::DEFAULT_TIMEOUT;
-use mesh_plan::backend::{Either, Export, MaybeReady, Trace, TracedStatement};
+use mesh_backend::transaction::{self, DEFAULT_TIMEOUT};
+use mesh_plan::backend::{
+    Either, Export, MaybeReady, Script, ScriptError, StepResult, Trace, TracedStatement,
+};
 use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver, Value};
 
 use crate::error::{BoxError, OpenError, without_password};
@@ -237,6 +239,14 @@ impl Resolver for Database {
         context: &'a Context,
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
         Either::Right(Box::pin(self.read(plan, context)))
+    }
+
+    fn read_script<'a>(
+        &'a self,
+        script: Arc<dyn Script>,
+        context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Vec<StepResult>, ScriptError>>> {
+        Some(Box::pin(async move { transaction::read(&self.snapshots(), &*script, context).await }))
     }
 
     fn export<'a>(

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use mesh_backend::Contents;
 use mesh_backend::transaction::DEFAULT_TIMEOUT;
-use mesh_plan::backend::{Either, Export, MaybeReady};
-use mesh_plan::{Answer, BoxFuture, Context, JsonBody, Plan, ResolveError, Resolver};
+use mesh_plan::backend::{Either, Export, MaybeReady, Script, ScriptError, StepResult};
+use mesh_plan::{Answer, BoxFuture, Context, Error, JsonBody, Plan, ResolveError, Resolver};
 
 use crate::catalog;
 use crate::error::{OpenError, open_error};
@@ -137,6 +137,43 @@ impl OpenFile {
         reading.await?
     }
 
+    /// Runs a script of reads on the calling thread. Returns `None` if it is heavy or has to wait for a writer.
+    fn read_script_inline(
+        &self,
+        script: &dyn Script,
+        deadline: Instant,
+    ) -> Option<Result<Vec<StepResult>, ScriptError>> {
+        let version = match self.version() {
+            Ok(version) => version,
+            Err(error) => return Some(Err(error.into())),
+        };
+        let done = thread_connection::read_script(&self.pool, script, Budget::light(), version);
+        match done.as_ref().map_err(|failure| &*failure.error) {
+            Err(Error::Resolve(ResolveError::Busy)) => None,
+            Err(Error::Resolve(ResolveError::TimedOut)) if Instant::now() < deadline => None,
+            _ => Some(done),
+        }
+    }
+
+    /// Runs a script of reads on a thread of low priority, which may block until a writer has finished.
+    async fn read_script_on_thread(
+        self: &Arc<Self>,
+        script: Arc<dyn Script>,
+        deadline: Instant,
+    ) -> Result<Vec<StepResult>, ScriptError> {
+        let permit = self.pool.slow_reads.take(deadline).await?;
+        let mut reader = self.pool.take().map_err(failed)?;
+        let _interrupt = reader.interrupt.cancel_on_drop();
+        let file = Arc::clone(self);
+        let reading = slow_read_thread::run(move || {
+            let done = reader.read_script(&*script, deadline);
+            file.pool.release(reader);
+            drop(permit);
+            done
+        });
+        reading.await?
+    }
+
     /// Caches an answer if the version that it was read from is known.
     fn cache_answer(&self, plan: &Plan, (body, version): (JsonBody, Option<DataVersion>)) -> JsonBody {
         match version {
@@ -174,6 +211,21 @@ impl Resolver for Database {
         export: Export,
     ) -> BoxFuture<'a, Result<u64, ResolveError>> {
         Box::pin(async move { self.file.current()?.export(plan.clone(), context, export).await })
+    }
+
+    fn read_script<'a>(
+        &'a self,
+        script: Arc<dyn Script>,
+        context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Vec<StepResult>, ScriptError>>> {
+        Some(Box::pin(async move {
+            let file = Arc::clone(&*self.file.current()?);
+            let deadline = context.deadline.unwrap_or_else(|| Instant::now() + DEFAULT_TIMEOUT);
+            match file.read_script_inline(&*script, deadline) {
+                Some(done) => done,
+                None => file.read_script_on_thread(script, deadline).await,
+            }
+        }))
     }
 
     fn is_personal(&self) -> bool {

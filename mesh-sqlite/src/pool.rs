@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mesh_plan::backend::{Trace, Usage};
+use mesh_plan::backend::{Script, ScriptError, StepResult, Trace, Usage, run_reads};
 use mesh_plan::{JsonBody, Plan, ResolveError};
 use mesh_sql::sqlite::Statements;
 use parking_lot::Mutex;
@@ -133,8 +133,8 @@ impl Reader {
         Ok(statements)
     }
 
-    /// Reads a plan in one transaction, so that all rows belong to one snapshot, and waits for a writer that holds the file.
-    /// Also returns the version of the database that was read, if it is known.
+    /// Reads a plan from one snapshot, and waits for a writer that holds the file. Also returns the version of the database
+    /// that was read, if it is known.
     pub(crate) fn read(
         &mut self,
         plan: &Plan,
@@ -142,17 +142,40 @@ impl Reader {
         versions: &VersionReader,
         trace: Option<&Trace>,
     ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
+        let before = versions.current();
+        self.in_snapshot(deadline, |reader| {
+            let body = reader.read_in_transaction(plan, trace)?;
+            // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that
+            // version.
+            Ok((body, before.filter(|version| versions.current() == Some(*version))))
+        })
+    }
+
+    /// Runs a script of reads from one snapshot, and waits for a writer that holds the file.
+    pub(crate) fn read_script(
+        &mut self,
+        script: &dyn Script,
+        deadline: Instant,
+    ) -> Result<Vec<StepResult>, ScriptError> {
+        self.in_snapshot(deadline, |reader| run_reads(script, |plan| reader.read_in_transaction(plan, None)))
+    }
+
+    /// Runs `read` in a transaction, which takes its snapshot when it reads first.
+    fn in_snapshot<T, E: From<ResolveError>>(
+        &self,
+        deadline: Instant,
+        read: impl FnOnce(&Self) -> Result<T, E>,
+    ) -> Result<T, E> {
         self.interrupt.begin(Budget::slow(deadline));
         let left = deadline.saturating_duration_since(Instant::now());
         self.connection.busy_timeout(left).map_err(failed)?;
-        let before = versions.current();
         let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
-        let statements = self.lower(plan)?;
-        let body = read::read_in_transaction(&snapshot, plan, &statements, trace)?;
-        // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that
-        // version.
-        let version = before.filter(|version| versions.current() == Some(*version));
+        let read = read(self)?;
         snapshot.commit().map_err(failed)?;
-        Ok((body, version))
+        Ok(read)
+    }
+
+    fn read_in_transaction(&self, plan: &Plan, trace: Option<&Trace>) -> Result<JsonBody, ResolveError> {
+        read::read_in_transaction(&self.connection, plan, &self.lower(plan)?, trace)
     }
 }

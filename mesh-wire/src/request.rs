@@ -20,7 +20,7 @@ use crate::base64::Base64Error;
 use crate::route::percent;
 use crate::{WireError, base64, headers};
 pub use accept::preferred_type;
-pub use batch_body::{BatchStep, decode_batch};
+pub use batch_body::{BatchStep, StepQuery, decode_batch};
 pub use hosts::{AllowedHosts, Host, HostError, check_one_host};
 pub use if_match::IfMatch;
 pub use mesh_headers::{Authorization, MeshHeaders};

@@ -25,7 +25,7 @@ pub async fn run<T: Transaction>(
     let mut done: Vec<StepResult> = Vec::new();
     loop {
         let number = done.len();
-        let next = script.next(&done).map_err(|error| ScriptError::new(number, error))?;
+        let next = script.next(&done).map_err(|error| ScriptError::of_next(number, error))?;
         let Some(step) = next else { return Ok(done) };
         let (ids, bodies, created) = match &step {
             ScriptStep::Write(mutations) => write_all(transaction, mutations, number).await?,
@@ -157,10 +157,10 @@ async fn read_replies<T: Transaction>(
 
 /// Reads a plan inside the transaction.
 async fn read<T: Transaction>(transaction: &mut T, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
-    if matches!(plan.target(), ReadTarget::Point(id) if id.is_impossible()) {
-        return Ok(plan.empty());
+    match plan.known_body() {
+        Some(body) => Ok(body),
+        None => transaction.read(plan).await,
     }
-    transaction.read(plan).await
 }
 
 /// Returns the failure of a write of a step. A write that has raced with another one may succeed when it is repeated.

@@ -40,6 +40,7 @@ fn reads_without_optional_profiles() {
             GET /mesh/post/{id} (post.read): 200 304 400 421 429 431 500 503
             PUT /mesh/post/{id} (post.readByPut): 200 400 421 429 431 500 503
             GET /mesh/a%20log (a_log.list): 200 304 400 421 429 431 500 503
+            POST /mesh/batch (mesh.batch): 200 400 413 415 421 429 431 500 503
             POST /mesh (mesh.read): 200 400 413 415 421 429 431 500 503
         "#]],
     );
@@ -111,6 +112,7 @@ fn persisted_queries_only() {
             GET /post/{id} (post.read): 200 304 400 421 429 431 500 503
             PUT /post/{id} (post.readByPut): 200 400 421 429 431 500 503
             GET /a%20log (a_log.list): 200 304 400 421 429 431 500 503
+            POST /batch (mesh.batch): 200 400 413 415 421 429 431 500 503
         "#]],
     );
 }

@@ -89,6 +89,8 @@ impl Api<'_> {
                 "path": {"type": "string", "description": "The path below the base path"},
                 "body": {"type": "object"},
                 "query": {"type": "string", "description": "The query of a read, or the one that shapes the result of a write"},
+                "queryId": {"type": "string", "description": "The id of a registered query, in place of the query of a read"},
+                "params": {"type": "object", "description": "The values of the parameters of a read's query"},
                 "format": {"enum": ["json", "ql"], "default": "json"},
                 "as": {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,63}$", "description": "The name of the result, of which `$name.field` in later steps is a field"},
             },
@@ -103,14 +105,21 @@ impl Api<'_> {
         });
         let results = json!({"type": "array", "items": result});
         let body = |name: &str, list: &Value| json!({"type": "object", "properties": {name: list}, "required": [name]});
-        let batch = json!({
-            "operationId": "mesh.batch",
-            "summary": "Runs writes and reads of records in one transaction",
-            "parameters": self.with_write_headers([]),
-            "requestBody": json_body(&body("steps", &steps)),
-            "responses": self.ok("The results of the steps", &body("results", &results), &FAILURES),
-        });
-        self.add_write(&self.path("batch"), "post", batch);
+        let operation = |parameters: Vec<Value>, failures: &[&str]| {
+            json!({
+                "operationId": "mesh.batch",
+                "summary": "Runs reads and writes in one transaction",
+                "parameters": parameters,
+                "requestBody": json_body(&body("steps", &steps)),
+                "responses": self.ok("The results of the steps", &body("results", &results), failures),
+            })
+        };
+        let path = self.path("batch");
+        if self.options.mutations {
+            self.add_write(&path, "post", operation(self.with_write_headers([]), &FAILURES));
+        } else {
+            self.add(&path, "post", operation(self.with_common([]), &["413", "415"]));
+        }
     }
 
     /// Adds the operations that set and clear a to-one relation.

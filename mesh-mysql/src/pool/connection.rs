@@ -106,6 +106,12 @@ impl Connection {
         self.execute(how).await
     }
 
+    /// Begins a transaction that writes nothing, and whose statements all read one snapshot.
+    pub(crate) async fn begin_snapshot(&mut self) -> Result<(), Error> {
+        self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await?;
+        self.begin("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await
+    }
+
     /// Ends a transaction with `COMMIT` or `ROLLBACK`.
     pub(crate) async fn end(&mut self, how: &str) -> Result<(), Error> {
         self.execute(how).await?;

@@ -13,8 +13,7 @@ use crate::pool::{Pool, PoolError};
 pub(crate) async fn run(pool: &Pool, plan: &Plan, export: Export) -> Result<u64, ResolveError> {
     let mut connection = pool.take_extra().await?;
     let failed = |error| PoolError::Failed(error).of_read(plan);
-    connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ").await.map_err(failed)?;
-    connection.begin("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY").await.map_err(failed)?;
+    connection.begin_snapshot().await.map_err(failed)?;
     // The deadline of the request ends the export, which may take longer than a read.
     connection.execute("SET SESSION max_statement_time = 0").await.map_err(failed)?;
     let mut parts = ExportParts::new(plan, export);

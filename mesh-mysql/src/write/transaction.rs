@@ -22,6 +22,8 @@ use crate::read::StatementCache;
 #[derive(Clone)]
 pub struct MySqlEngine {
     pub(super) pool: Arc<Pool>,
+    /// Whether transactions write nothing, and read one snapshot each.
+    pub(super) is_snapshot: bool,
     pub(super) statements: Arc<StatementCache>,
     pub(super) sort_limit: Arc<SortLimit>,
 }
@@ -45,7 +47,10 @@ impl Transaction for MySqlTransaction {
     type Row = Row;
 
     async fn begin(&mut self) -> Result<(), Error> {
-        self.connection.begin("START TRANSACTION").await
+        match self.engine.is_snapshot {
+            true => self.connection.begin_snapshot().await,
+            false => self.connection.begin("START TRANSACTION").await,
+        }
     }
 
     async fn execute(&mut self, sql: &str) -> Result<(), Error> {

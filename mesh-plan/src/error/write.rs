@@ -70,11 +70,11 @@ pub enum WriteFault {
     #[error("Only an update or a deletion of a record can be conditional")]
     NotConditional,
     #[error(
-        "The storage of entity '{entity}' has no transactions of several steps; write its records one by one"
+        "The storage of entity '{entity}' has no transactions of several steps; send a request for each step"
     )]
     NoTransactions { entity: String },
     #[error(
-        "Entities '{entity}' and '{other}' are in different storages and cannot be written in one transaction; write them in separate requests"
+        "Entities '{entity}' and '{other}' are in different storages, which have no common transaction; use separate requests"
     )]
     OtherStorage { entity: String, other: String },
     #[error("{why}")]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 
+use super::by_entity::ByEntity;
 use super::{Mesh, panicked};
 use crate::error::WriteFault;
 use crate::mutation::{Action, Fields, Mutation, Outcome, WriteReply};
@@ -139,32 +140,16 @@ impl Mesh {
         script: Arc<dyn Script>,
         context: &Context,
     ) -> Outcome<Transacted, ScriptError> {
-        let refused =
-            |step, fault: WriteFault, entity: &str| ScriptError::new(step, PlanError::new(fault, entity));
-        let first = entities.first().copied().unwrap_or_default();
-        let Some(mutator) = self.mutators.find(first) else {
-            let fault = WriteFault::NoTransactions { entity: first.to_owned() };
-            return Outcome::NotCommitted(refused(0, fault, first));
+        let mutator = match shared(&self.mutators, entities) {
+            Ok(mutator) => mutator,
+            Err(refused) => return Outcome::NotCommitted(refused),
         };
-        for (step, entity) in entities.iter().enumerate() {
-            if !self.mutators.find(entity).is_some_and(|other| Arc::ptr_eq(mutator, other)) {
-                let (entity, other) = ((*entity).to_owned(), first.to_owned());
-                return Outcome::NotCommitted(refused(
-                    step,
-                    WriteFault::OtherStorage { entity, other },
-                    first,
-                ));
-            }
-        }
         let script = BoundedScript { script, rows: self.limits.rows, bytes: self.limits.response_bytes };
         // The block also catches a panic before the mutator returns its future.
         let running = async {
             match mutator.transact(Arc::new(script), context.clone()) {
                 Some(running) => running.await,
-                None => {
-                    let fault = WriteFault::NoTransactions { entity: first.to_owned() };
-                    Outcome::NotCommitted(refused(0, fault, first))
-                }
+                None => Outcome::NotCommitted(no_transactions(entities)),
             }
         };
         // A mutator that panics may have written.
@@ -172,6 +157,44 @@ impl Mesh {
         let done = done.unwrap_or_else(|payload| Outcome::unknown(panicked(payload)));
         done.map(|results: Vec<StepResult>| Transacted { changes: script::changes(&results), results })
     }
+
+    /// Runs a script of reads over these entities, all from one snapshot.
+    ///
+    /// # Errors
+    /// [`WriteFault::NoTransactions`] if the resolver has no snapshots, [`WriteFault::OtherStorage`] if the entities do not
+    /// share a resolver, and errors of the script and of the resolver.
+    pub async fn read_script(
+        &self,
+        entities: &[&str],
+        script: Arc<dyn Script>,
+        context: &Context,
+    ) -> Result<Vec<StepResult>, ScriptError> {
+        let resolver = shared(&self.resolvers, entities)?;
+        let script = BoundedScript { script, rows: self.limits.rows, bytes: self.limits.response_bytes };
+        let running = async {
+            let running = resolver.read_script(Arc::new(script), context);
+            running.ok_or_else(|| no_transactions(entities))?.await
+        };
+        AssertUnwindSafe(running).catch_unwind().await.map_err(panicked)?
+    }
+}
+
+/// Returns the handler that all entities of a script share. Fails at the step of the first entity that has another one.
+fn shared<'h, T: ?Sized>(handlers: &'h ByEntity<T>, entities: &[&str]) -> Result<&'h Arc<T>, ScriptError> {
+    let other = entities.first().copied().unwrap_or_default();
+    let handler = handlers.find(other).ok_or_else(|| no_transactions(entities))?;
+    for (step, entity) in entities.iter().enumerate() {
+        if !handlers.find(entity).is_some_and(|it| Arc::ptr_eq(handler, it)) {
+            let fault = WriteFault::OtherStorage { entity: (*entity).to_owned(), other: other.to_owned() };
+            return Err(ScriptError::new(step, PlanError::new(fault, other)));
+        }
+    }
+    Ok(handler)
+}
+
+fn no_transactions(entities: &[&str]) -> ScriptError {
+    let entity = entities.first().copied().unwrap_or_default();
+    ScriptError::new(0, PlanError::new(WriteFault::NoTransactions { entity: entity.to_owned() }, entity))
 }
 
 /// A write that requires a state of its record.

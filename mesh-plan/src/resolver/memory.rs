@@ -7,12 +7,14 @@
 mod tests;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use mesh_schema::{Link, TableName};
 
 use crate::plan::{ColumnSource, Node, Plan};
-use crate::resolver::MaybeReady;
+use crate::resolver::{BoxFuture, MaybeReady};
 use crate::rows::{DeadlineCheck, HashKey, Rows, nested_path};
+use crate::script::{Script, ScriptError, StepResult, run_reads};
 use crate::{Answer, Context, ResolveError, Resolver, Value};
 use futures_util::future::Either;
 
@@ -224,6 +226,17 @@ impl Resolver for Tables {
     ) -> MaybeReady<'a, Result<Answer, ResolveError>> {
         let rows = self.rows_with_deadline(plan, &DeadlineCheck::new(context.deadline));
         Either::Left(std::future::ready(rows.map(Answer::Rows)))
+    }
+
+    fn read_script<'a>(
+        &'a self,
+        script: Arc<dyn Script>,
+        context: &'a Context,
+    ) -> Option<BoxFuture<'a, Result<Vec<StepResult>, ScriptError>>> {
+        let deadline = DeadlineCheck::new(context.deadline);
+        let read =
+            |plan: &Plan| plan.nest_with_deadline(self.rows_with_deadline(plan, &deadline)?, &deadline);
+        Some(Box::pin(std::future::ready(run_reads(&*script, read))))
     }
 
     fn is_personal(&self) -> bool {

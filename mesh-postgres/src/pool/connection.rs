@@ -274,6 +274,13 @@ impl Connection {
         self.execute(&self.begin).await
     }
 
+    /// Begins a transaction that writes nothing, and whose statements all read one snapshot.
+    pub(crate) async fn begin_snapshot(&self) -> Result<(), Error> {
+        self.in_transaction.store(true, Ordering::Relaxed);
+        let isolation = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+        self.execute(&format!("{}; {isolation}", self.begin)).await
+    }
+
     /// Ends a transaction with `COMMIT` or `ROLLBACK`.
     pub(crate) async fn end(&self, how: &str) -> Result<(), Error> {
         self.execute(how).await?;

@@ -21,10 +21,9 @@ pub(crate) async fn run(
 ) -> Result<u64, ResolveError> {
     let connection = pool.take_extra().await?;
     let failed = |error| PoolError::Failed(error).of_read(plan);
-    connection.begin().await.map_err(failed)?;
+    connection.begin_snapshot().await.map_err(failed)?;
     let left = deadline.saturating_duration_since(Instant::now()).as_millis();
-    let settings = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET LOCAL statement_timeout = ";
-    connection.execute(&format!("{settings}{left}")).await.map_err(failed)?;
+    connection.execute(&format!("SET LOCAL statement_timeout = {left}")).await.map_err(failed)?;
     let mut parts = ExportParts::new(plan, export);
     let first = ReadStatement::from_plan(plan, dialect);
     if first.levels <= 1 {

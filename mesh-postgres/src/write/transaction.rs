@@ -30,6 +30,8 @@ const HIDES_ROWS: &str = "SELECT pg_catalog.row_security_active($1::text::regcla
 #[derive(Clone)]
 pub struct PostgresEngine {
     pub(super) pool: Arc<Pool>,
+    /// Whether transactions write nothing, and read one snapshot each.
+    pub(super) is_snapshot: bool,
     pub(super) statements: Arc<StatementCache>,
     pub(super) sort_limit: Arc<SortLimit>,
     pub(super) other_servers: Arc<OtherServers>,
@@ -74,7 +76,8 @@ impl Transaction for PostgresTransaction {
             (sql.as_str(), params.iter().map(|param| TextParam(param.for_write(id))).collect())
         });
         let statements: Vec<_> = statements.collect();
-        let opening = open(&self.connection, std::mem::take(&mut self.begins));
+        let begins = std::mem::take(&mut self.begins);
+        let opening = open(&self.connection, begins, self.engine.is_snapshot);
         let (all, error) = self.connection.query_all(opening, &statements).await;
         (all.into_iter().map(|rows| Ran { count: rows.len() as u64, rows }).collect(), error)
     }
@@ -165,7 +168,8 @@ impl Transaction for PostgresTransaction {
 impl PostgresTransaction {
     /// Sends the command that begins the transaction.
     async fn open(&mut self) -> Result<(), Error> {
-        open(&self.connection, std::mem::take(&mut self.begins)).await
+        let begins = std::mem::take(&mut self.begins);
+        open(&self.connection, begins, self.engine.is_snapshot).await
     }
 
     /// Returns the rows of a read, unless it sorts too many by values of related records. The bound is that of `sorted`, from
@@ -192,8 +196,12 @@ impl PostgresTransaction {
 }
 
 /// Begins a transaction, unless it has begun.
-async fn open(connection: &Connection, begins: bool) -> Result<(), Error> {
-    if begins { connection.begin().await } else { Ok(()) }
+async fn open(connection: &Connection, begins: bool, is_snapshot: bool) -> Result<(), Error> {
+    match (begins, is_snapshot) {
+        (false, _) => Ok(()),
+        (true, false) => connection.begin().await,
+        (true, true) => connection.begin_snapshot().await,
+    }
 }
 
 /// Returns whether a record can never be locked, regardless of its state: the account may delete but not update it, or

@@ -89,13 +89,24 @@ impl Queries {
         let source = match raw {
             RawQuery::Text { format, raw } => Source::Header { format, base64: raw },
             RawQuery::Id(id) => {
-                let persisted = self.persisted.as_ref().ok_or_else(WireError::query_id_unknown)?;
-                let found = persisted.find(id).await;
-                let found = found.map_err(|error| store_failed(parts.head.request_id.as_str(), &error))?;
-                Source::Registered(found.ok_or_else(WireError::query_id_unknown)?)
+                Source::Registered(self.registered(parts.head.request_id.as_str(), id).await?)
             }
         };
         Ok(RequestQuery { source, id: None, params })
+    }
+
+    /// Returns the registered query with this id.
+    ///
+    /// # Errors
+    /// 400 if there is none, 503 if registered queries cannot be read.
+    pub(crate) async fn registered(
+        &self,
+        request_id: &str,
+        id: &str,
+    ) -> Result<Arc<PersistedQuery>, WireError> {
+        let persisted = self.persisted.as_ref().ok_or_else(WireError::query_id_unknown)?;
+        let found = persisted.find(id).await.map_err(|error| store_failed(request_id, &error))?;
+        found.ok_or_else(WireError::query_id_unknown)
     }
 
     /// Returns the query in the body of `POST {base}`. `SPEC §2.7`
@@ -230,7 +241,6 @@ impl RequestQuery<'_> {
     }
 
     /// Returns a registered query.
-    #[cfg(feature = "mcp")]
     pub(crate) fn registered(query: Arc<PersistedQuery>, id: Option<PostedId>, params: ParamValues) -> Self {
         Self { source: Source::Registered(query), id, params: Some(params) }
     }

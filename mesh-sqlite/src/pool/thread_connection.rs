@@ -8,7 +8,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
 
-use mesh_plan::backend::{LocalCache, PlanId};
+use mesh_plan::backend::{LocalCache, PlanId, Script, ScriptError, StepResult, run_reads};
 use mesh_plan::{JsonBody, Plan, ResolveError};
 use rusqlite::{Connection, Statement};
 use self_cell::self_cell;
@@ -89,6 +89,32 @@ pub(crate) fn read(
     budget: Budget,
     version: Option<DataVersion>,
 ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
+    with_connection(pool, |connection| {
+        connection.read(budget, version, pool, |prepared, reader| prepared.read(reader, plan))
+    })
+}
+
+/// Runs a script of reads on the connection of this thread, all from one snapshot. `version` is the current version of the
+/// database.
+pub(crate) fn read_script(
+    pool: &Arc<Pool>,
+    script: &dyn Script,
+    budget: Budget,
+    version: Option<DataVersion>,
+) -> Result<Vec<StepResult>, ScriptError> {
+    let read = with_connection(pool, |connection| {
+        connection.read(budget, version, pool, |prepared, reader| {
+            run_reads(script, |plan| prepared.read(reader, plan))
+        })
+    });
+    read.map(|(done, _)| done)
+}
+
+/// Calls `read` with the connection of this thread.
+fn with_connection<T, E: From<ResolveError>>(
+    pool: &Arc<Pool>,
+    read: impl FnOnce(&mut ThreadConnection) -> Result<T, E>,
+) -> Result<T, E> {
     let serves_pool =
         |connection: &ThreadConnection| std::ptr::eq(connection.pool.as_ptr(), Arc::as_ptr(pool));
     // The connection is removed during the read, because application code may run and start another read.
@@ -100,7 +126,7 @@ pub(crate) fn read(
         Some(connection) => connection,
         None => ThreadConnection::open(pool).map_err(failed)?,
     };
-    let result = connection.read(plan, budget, version, pool);
+    let result = read(&mut connection);
     if connection.is_reusable() {
         CONNECTIONS.with_borrow_mut(|connections| connections.push(connection));
     }
@@ -125,13 +151,14 @@ impl ThreadConnection {
         self.snapshot.is_some() || self.connection.borrow_owner().connection.is_autocommit()
     }
 
-    fn read(
+    /// Calls `read` in a transaction. Also returns the version that was read, if it is known.
+    fn read<T, E: From<ResolveError>>(
         &mut self,
-        plan: &Plan,
         budget: Budget,
         version: Option<DataVersion>,
         pool: &Pool,
-    ) -> Result<(JsonBody, Option<DataVersion>), ResolveError> {
+        read: impl for<'c> FnOnce(&mut PreparedPlans<'c>, &'c Reader) -> Result<T, E>,
+    ) -> Result<(T, Option<DataVersion>), E> {
         if self.snapshot.is_some() && self.snapshot != version {
             self.close_snapshot();
         }
@@ -143,7 +170,7 @@ impl ThreadConnection {
             if fresh {
                 prepared.begin.raw_execute().map_err(failed)?;
             }
-            let read = prepared.read(reader, plan);
+            let read = read(prepared, reader);
             // The version was read before and after the snapshot was taken. If both are equal, the snapshot has that
             // version.
             let read_version = version.filter(|version| !fresh || versions.current() == Some(*version));
@@ -153,7 +180,9 @@ impl ThreadConnection {
             }
             *snapshot = None;
             let committed = prepared.commit.raw_execute().map_err(failed);
-            read.and_then(|body| committed.map(|_| (body, read_version)))
+            let read = read?;
+            committed?;
+            Ok((read, read_version))
         })
     }
 

@@ -76,8 +76,9 @@ impl Client {
         self.write(Write::new(Method::POST, &[Name(entity)]).with_body(records))
     }
 
-    /// Runs steps in one transaction. Each step serializes as an object `{method, path, body?, query?, format?, as?}`.
-    /// The answer contains the results of the steps. `SPEC §18.4`
+    /// Runs steps in one transaction; reads alone are of one snapshot. Each step serializes as an object
+    /// `{method, path, body?, query?, queryId?, params?, format?, as?}`. The answer contains the results of the steps.
+    /// `SPEC §18.4`
     pub fn batch(&self, steps: &[impl Serialize]) -> Operation {
         self.write(Write::new(Method::POST, &[Name("batch")]).with_body(&json!({ "steps": steps })))
     }

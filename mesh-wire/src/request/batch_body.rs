@@ -22,12 +22,30 @@ pub struct BatchStep {
     /// The JSON text of the body.
     pub body: Option<String>,
     /// The query of a read, or the one that shapes the result of a write.
-    pub query: Option<(Format, String)>,
+    pub query: Option<StepQuery>,
+    /// The JSON text of the values of the query's parameters.
+    pub params: Option<String>,
     /// The name by which later steps refer to the result.
     pub name: Option<String>,
 }
 
-/// Decodes the body of a batch: `{steps: [{method, path, body?, query?, format?, as?}]}`.
+/// The query of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StepQuery {
+    /// A text in this format.
+    Text(Format, String),
+    /// The id of a registered query.
+    Id(String),
+}
+
+impl BatchStep {
+    /// Returns whether the step has the method and the members of a read.
+    pub fn is_read(&self) -> bool {
+        self.method == Method::GET || self.method == Method::PUT && self.body.is_none()
+    }
+}
+
+/// Decodes the body of a batch: `{steps: [{method, path, body?, query?, queryId?, params?, format?, as?}]}`.
 ///
 /// # Errors
 /// 415 if the content type is not JSON; 400 if the body is not such an object, or has no steps or too many.
@@ -69,11 +87,15 @@ fn decode(text: &RawValue, names: &[String]) -> Result<BatchStep, WireError> {
         #[serde(borrow)]
         body: Option<&'b RawValue>,
         query: Option<String>,
+        #[serde(rename = "queryId")]
+        query_id: Option<String>,
+        #[serde(borrow)]
+        params: Option<&'b RawValue>,
         format: Option<String>,
         #[serde(rename = "as")]
         name: Option<String>,
     }
-    const FORM: &str = "{method, path, body?, query?, format?, as?}";
+    const FORM: &str = "{method, path, body?, query?, queryId?, params?, format?, as?}";
     if !text.get().starts_with('{') {
         return Err(WireError::transport(format!("The step is not an object {FORM}")));
     }
@@ -91,6 +113,13 @@ fn decode(text: &RawValue, names: &[String]) -> Result<BatchStep, WireError> {
             name.parse().map_err(|_| WireError::transport("'format' must be \"json\" or \"ql\""))?
         }
     };
+    let query = match (step.query, step.query_id) {
+        (Some(_), Some(_)) => {
+            return Err(WireError::transport("A step has a 'query' or a 'queryId', not both"));
+        }
+        (Some(text), None) => Some(StepQuery::Text(format, text)),
+        (None, id) => id.map(StepQuery::Id),
+    };
     if let Some(name) = &step.name {
         if !is_name(name) {
             return Err(WireError::validation("'as' must be a name of letters, digits and '_'"));
@@ -103,7 +132,8 @@ fn decode(text: &RawValue, names: &[String]) -> Result<BatchStep, WireError> {
         method,
         path,
         body: step.body.map(|body| body.get().to_owned()),
-        query: step.query.map(|query| (format, query)),
+        query,
+        params: step.params.map(|params| params.get().to_owned()),
         name: step.name,
     })
 }
@@ -131,7 +161,7 @@ mod tests {
         assert_eq!(first.body.as_deref(), Some(r#"{"n": 1.10}"#));
         assert_eq!(
             (first.query, first.name.as_deref()),
-            (Some((Format::Ql, "{ post id }".into())), Some("p"))
+            (Some(StepQuery::Text(Format::Ql, "{ post id }".into())), Some("p"))
         );
         assert_eq!((second.path.as_str(), second.body, second.query), ("/post/$p.id", None, None));
     }
@@ -147,10 +177,11 @@ mod tests {
             (r#"{"method": "G T", "path": "/a"}"#, "'method' must be"),
             (r#"{"method": "GET", "path": "/a?b"}"#, "without '?'"),
             (r#"{"method": "GET", "path": "/a", "query": "", "format": "xml"}"#, "'format' must be"),
+            (r#"{"method": "GET", "path": "/a", "query": "", "queryId": "x"}"#, "not both"),
             (r#"{"method": "GET", "path": "/a", "as": "1"}"#, "'as' must be"),
             (r#"{"method": "GET", "path": "/a", "as": "a"}"#, "has the name 'a' already"),
             ("7", "is not an object"),
-            (r#"["GET", "/a", null, null, null, null]"#, "is not an object"),
+            (r#"["GET", "/a", null, null, null, null, null, null]"#, "is not an object"),
         ] {
             let (found, index) = decode(&step(wrong)).unwrap_err();
             assert!(found.contains(message), "{wrong}: {found}");

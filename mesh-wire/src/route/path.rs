@@ -66,7 +66,7 @@ impl<'p> PathKind<'p> {
         match self {
             Self::Base => AllowedMethods::POST,
             Self::Queries => when(persisted, AllowedMethods::POST),
-            Self::Batch => when(mutations, AllowedMethods::POST),
+            Self::Batch => AllowedMethods::POST,
             Self::Auth | Self::Logout => when(integrity, AllowedMethods::POST),
             Self::File(_) => when(uploads, read),
             Self::Collection(_) => read | when(uploads || mutations, AllowedMethods::POST),

@@ -273,7 +273,7 @@ class Client(_Sender):
             self._query("DELETE", _route(entity._key, id), _single(entity, None, shape), headers=headers)
 
     def batch(self, steps: Iterable[Step]) -> builtins.list[StepResult]:
-        """Runs steps in one transaction, in this order. The first one that fails undoes all."""
+        """Runs steps in one transaction, in this order. The first one that fails undoes all. Reads alone are of one snapshot."""
         reply = self._send("POST", "/batch", body={"steps": [step._json() for step in steps]})
         return [StepResult(**result) for result in json.loads(reply.body)["results"]]
 

@@ -50,7 +50,7 @@ class Uploaded:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """A write of a batch, or a read of a record. `$name.field` in `path` and `body` stands for a field of an earlier result."""
+    """A read or a write of a batch. `$name.field` in `path`, `params` and `body` stands for a field of an earlier result."""
 
     method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
@@ -60,11 +60,16 @@ class Step:
     """The query of a read, or the one that shapes the result of a write, such as `{"post": {"$select": {"id": True}}}`."""
     name: str | None = None
     """The name of the result."""
+    query_id: str | None = None
+    """The id of a registered query, in place of the query of a read."""
+    params: Mapping[str, Any] | None = None
+    """The values of the parameters of a read's query."""
 
     def _json(self) -> dict[str, Any]:
         query = None if self.query is None else _compact(self.query)
         body = None if self.body is None else _json_value(self.body)
-        members = {"method": self.method, "path": self.path, "body": body, "query": query, "as": self.name}
+        members = {"method": self.method, "path": self.path, "body": body, "query": query, "queryId": self.query_id}
+        members |= {"params": self.params, "as": self.name}
         return {name: value for name, value in members.items() if value is not None}
 
 

@@ -45,7 +45,7 @@ export interface Tagged {
 export interface Conditional extends Call {
   ifMatch?: string;
 }
-/** A write, or a read of a record, in a batch. `$name.field` in `path` and `body` stands for a field of an earlier result. */
+/** A read or a write in a batch. `$name.field` in `path`, `params` and `body` stands for a field of an earlier result. */
 export interface Step {
   method: "GET" | "POST" | "PUT" | "DELETE";
   /** The path below the base path, such as `/post/7`. */
@@ -53,14 +53,25 @@ export interface Step {
   body?: { readonly [field: string]: Json };
   /** The text of the query of a read, or of the one that shapes the result of a write. */
   query?: string;
+  /** The id of a registered query, in place of the query of a read. */
+  queryId?: string;
+  /** The values of the parameters of a read's query. */
+  params?: object;
   format?: "json" | "ql";
   /** The name of the result. */
   as?: string;
 }
-export interface StepResult {
-  status: number;
-  body?: Json;
+/** A step that reads an `R`. */
+export interface ReadStep<R> extends Step {
+  /** The type of the result, for the compiler only: there is no such value. */
+  readonly result?: R;
 }
+export interface StepResult<R = Json | undefined> {
+  status: number;
+  body: R;
+}
+/** The results of steps. */
+type StepResults<T extends readonly Step[]> = { -readonly [I in keyof T]: StepResult<T[I] extends ReadStep<infer R> ? (unknown extends R ? Json | undefined : R) : never> };
 /** A stored file. */
 export interface Uploaded {
   contentHash: string;
@@ -123,6 +134,10 @@ interface Sent extends Call {
   json?: string;
   form?: FormData;
   headers?: Record<string, string>;
+}
+
+function readStep(query: object, path: string, { params, as }: Sent & { as?: string } = {}): Step {
+  return { method: "GET", path, query: JSON.stringify(query), ...(params && { params }), ...(as && { as }) };
 }
 
 /** A client of a server. */
@@ -323,9 +338,19 @@ export class Client<S extends SchemaTypes<S>> {
     return (await this.#write("POST", [entity], records, query, call)) as Written<S, E, Q>[];
   }
 
-  /** Runs steps in one transaction, in this order. The first one that fails undoes all. */
-  async batch(steps: readonly Step[], call?: Call): Promise<StepResult[]> {
-    return ((await this.#write("POST", ["batch"], { steps }, undefined, call)) as { results: StepResult[] }).results;
+  /** Runs steps in one transaction, in this order. The first one that fails undoes all. Reads alone are of one snapshot. */
+  async batch<const T extends readonly Step[]>(steps: T, call?: Call): Promise<StepResults<T>> {
+    return ((await this.#write("POST", ["batch"], { steps }, undefined, call)) as { results: StepResults<T> }).results;
+  }
+
+  /** Returns the step of a batch that reads a page of a collection. */
+  listStep<const Q extends Query<S, true>>(query: Q & Checked<S, Q>, ...[call]: Sending<S, Q, { as?: string }>): ReadStep<Result<S, Q>> {
+    return readStep(query, route(root(query)[0]), call);
+  }
+
+  /** Returns the step of a batch that reads a record; `null` if it does not exist. */
+  oneStep<const Q extends PointQuery<S, true>>(id: RecordId, query: Q & Checked<S, Q, "one">, ...[call]: Sending<S, Q, { as?: string }>): ReadStep<Item<S, Q> | null> {
+    return readStep(query, route(root(query)[0], id), call);
   }
 
   /** Updates fields of a record. */

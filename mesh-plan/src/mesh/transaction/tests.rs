@@ -137,7 +137,7 @@ fn storage_without_transactions_is_named() {
     let error = create_all(&mesh, "c", 2).into_result().unwrap_err().error.to_string();
     assert_eq!(
         error,
-        "The storage of entity 'c' has no transactions of several steps; write its records one by one"
+        "The storage of entity 'c' has no transactions of several steps; send a request for each step"
     );
 }
 
@@ -159,6 +159,6 @@ fn a_transaction_has_one_storage() {
     };
     assert!(run(&["a", "b", "a"]).into_result().unwrap().is_empty());
     let error = run(&["a", "b", "c"]).into_result().unwrap_err();
-    let message = "Entities 'c' and 'a' are in different storages and cannot be written in one transaction; write them in separate requests";
+    let message = "Entities 'c' and 'a' are in different storages, which have no common transaction; use separate requests";
     assert_eq!((error.step, error.error.to_string().as_str()), (2, message));
 }

@@ -1,5 +1,6 @@
 //! Planning of the steps of a batch. Each step is planned when the results of the earlier steps are known.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -7,67 +8,93 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mesh_plan::backend::{Script, ScriptStep, StepResult};
 use mesh_plan::error::WriteFault;
+use mesh_plan::persisted::PersistedQuery;
 use mesh_plan::{Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, WriteRequest};
-use mesh_ql::Format;
-use mesh_wire::request::{BatchStep, StepReference, replace_references};
+use mesh_ql::{Format, ParamValues};
+use mesh_wire::request::{BatchStep, StepQuery, StepReference, replace_references};
 use mesh_wire::{BasePath, Route, WireError};
 
 use super::{path, profiles};
 
-/// The steps of a batch.
+/// The steps of a batch, whose routes and bodies are valid.
 pub(super) struct Batch {
-    mesh: Arc<Mesh>,
-    steps: Vec<BatchStep>,
-    principal: Option<Arc<Principal>>,
+    pub(super) mesh: Arc<Mesh>,
+    pub(super) steps: Vec<Step>,
+    pub(super) principal: Option<Arc<Principal>>,
     /// The maximum number of bytes of the values of all references.
-    values_max: usize,
+    pub(super) values_max: usize,
     /// The number of bytes of those values so far.
-    values: AtomicUsize,
+    pub(super) values: AtomicUsize,
     /// The maximum objects and bytes of all results, if they differ from the limits of every response.
-    bounds: Option<(usize, usize)>,
+    pub(super) bounds: Option<(usize, usize)>,
+}
+
+/// A step whose route, members and body are valid.
+pub(super) struct Step {
+    pub(super) step: BatchStep,
+    /// The entity of the path.
+    pub(super) entity: String,
+    pub(super) is_write: bool,
+    /// Whether the step reads a collection.
+    pub(super) is_list: bool,
+    /// The registered query to which the step refers.
+    pub(super) registered: Option<Arc<PersistedQuery>>,
 }
 
 impl Batch {
-    /// Creates a batch of steps with valid routes and bodies.
+    /// Checks that each step refers only to results of steps that precede it.
     ///
     /// # Errors
-    /// 400 if a step refers to a step that does not precede it.
-    pub(super) fn new(
-        mesh: Arc<Mesh>,
-        steps: Vec<BatchStep>,
-        principal: Option<Arc<Principal>>,
-        values_max: usize,
-        bounds: Option<(usize, usize)>,
-    ) -> Result<Self, WireError> {
-        for (index, step) in steps.iter().enumerate() {
-            let before = steps.get(..index).unwrap_or_default();
-            let check = |reference: StepReference<'_>| -> Result<String, Error> {
-                let is_known = before.iter().any(|step| step.name.as_deref() == Some(reference.name));
-                // Any value will do, because the result is not used.
-                if is_known {
-                    Ok("0".to_owned())
-                } else {
-                    Err(fault(reference, "no earlier step has this name"))
-                }
+    /// 400 if one does not.
+    pub(super) fn check_references(&self) -> Result<(), WireError> {
+        for (index, Step { step, .. }) in self.steps.iter().enumerate() {
+            // Any value will do, because the result is not used.
+            let before = self.steps.get(..index).unwrap_or_default();
+            let check = |reference: StepReference<'_>| match before.iter().find(|it| it.is_named(reference)) {
+                Some(Step { is_list: true, .. }) => Err(fault(reference, "the step reads a collection")),
+                Some(_) => Ok("0".to_owned()),
+                None => Err(fault(reference, "no earlier step has this name")),
             };
-            let checked = path::replace(&step.path, check).map(drop);
-            let body = step.body.as_deref().unwrap_or_default();
-            let checked = checked.and_then(|()| replace_references(body, check).map(drop));
-            checked.map_err(|error| WireError::from(error).at_step(index))?;
+            let check_all = || {
+                path::replace(&step.path, check)?;
+                for text in [&step.body, &step.params].into_iter().flatten() {
+                    replace_references(text, check)?;
+                }
+                Ok(())
+            };
+            check_all().map_err(|error: Error| WireError::from(error).at_step(index))?;
         }
-        Ok(Self { mesh, steps, principal, values_max, values: AtomicUsize::new(0), bounds })
+        Ok(())
     }
 
-    fn read(
-        &self,
-        entity: &str,
-        id: &str,
-        query: Option<(Format, &str)>,
-    ) -> Result<Option<ScriptStep>, Error> {
-        let (format, text) = query.unwrap_or((Format::Json, ""));
-        let request = Request::point(format, text, RecordId::Segment(id)).with_entity(entity);
+    /// Plans a read of a record, or of a collection if there is no id.
+    fn read(&self, step: &Step, id: Option<&str>, params: Option<&ParamValues>) -> Result<ScriptStep, Error> {
+        let completed;
+        let ((format, text), params) = match (&step.registered, step.text()) {
+            (Some(query), _) => {
+                completed = query.params().complete(params)?;
+                ((query.format(), query.text()), completed.as_ref())
+            }
+            (None, text) => (text.unwrap_or((Format::Json, "")), params),
+        };
+        let mut request = Request::collection(format, text).with_entity(&step.entity).with_params(params);
+        request.id = id.map(RecordId::Segment);
         let plan = self.mesh.plan(&request.with_principal(self.principal.as_deref()))?;
-        Ok(Some(ScriptStep::Read { plan, lock: None }))
+        Ok(ScriptStep::Read { plan, lock: None })
+    }
+}
+
+impl Step {
+    fn is_named(&self, reference: StepReference<'_>) -> bool {
+        self.step.name.as_deref() == Some(reference.name)
+    }
+
+    /// Returns the query if it is sent as text.
+    fn text(&self) -> Option<(Format, &str)> {
+        match &self.step.query {
+            Some(StepQuery::Text(format, text)) => Some((*format, text)),
+            _ => None,
+        }
     }
 }
 
@@ -82,27 +109,36 @@ impl Script for Batch {
             self.values.store(0, Ordering::Relaxed);
         }
         let mut results = Results { batch: self, done, parsed: HashMap::new() };
-        let path = path::replace(&step.path, |reference| results.id(reference))?;
-        let body = step.body.as_deref();
-        let body = body.map(|body| replace_references(body, |reference| results.value(reference)));
-        let body = body.transpose()?;
-        // Path and body were checked before, with placeholders for the values.
+        let BatchStep { method, path, body, params, .. } = &step.step;
+        let path = path::replace(path, |reference| results.id(reference))?;
+        let mut replaced = |text: &Option<String>| {
+            let text = text
+                .as_ref()
+                .map(|text| replace_references(text, |it| results.value(it)).map(Cow::into_owned));
+            text.transpose()
+        };
+        let (body, params) = (replaced(body)?, replaced(params)?);
+        // Path, body and parameters were checked before, with placeholders for the values.
         let unexpected = |error: &dyn ToString| Error::from(ResolveError::new(error.to_string()));
-        let route = Route::parse(&BasePath::root(), &profiles(), &step.method, &path);
+        let route = Route::parse(&BasePath::root(), &profiles(), method, &path);
         let route = route.map_err(|error| unexpected(&error))?;
+        let params =
+            params.as_deref().map(ParamValues::parse).transpose().map_err(|error| unexpected(&error))?;
         let fields = body.as_ref().map(|body| Fields::parse(body.as_bytes()));
         let fields = fields.transpose().map_err(|error| unexpected(&error))?;
-        let query = step.query.as_ref().map(|(format, text)| (*format, text.as_str()));
-        match (&route, route.write_target()) {
-            (Route::Point { entity, id }, _) => self.read(entity, id, query),
-            (Route::Update { entity, id }, _) if fields.is_none() => self.read(entity, id, query),
+        let next = match (&route, route.write_target()) {
+            (Route::Point { id, .. } | Route::Update { id, .. }, _) if !step.is_write => {
+                self.read(step, Some(id), params.as_ref())?
+            }
+            (Route::Collection { .. }, _) => self.read(step, None, params.as_ref())?,
             (_, Some(target)) => {
                 let mut request = WriteRequest::new(target).with_principal(self.principal.as_deref());
-                (request.fields, request.reply) = (fields.as_ref(), query.map(Into::into));
-                Ok(Some(ScriptStep::Write(Arc::from([self.mesh.plan_write(&request)?]))))
+                (request.fields, request.reply) = (fields.as_ref(), step.text().map(Into::into));
+                ScriptStep::Write(Arc::from([self.mesh.plan_write(&request)?]))
             }
-            (_, None) => Err(unexpected(&"a step has no route")),
-        }
+            (_, None) => return Err(unexpected(&"a step has no route")),
+        };
+        Ok(Some(next))
     }
 }
 
@@ -118,7 +154,7 @@ impl Results<'_> {
     /// Returns the JSON text of the value that a reference stands for.
     fn value(&mut self, reference: StepReference<'_>) -> Result<String, Error> {
         let mut steps = self.batch.steps.iter();
-        let index = steps.position(|step| step.name.as_deref() == Some(reference.name));
+        let index = steps.position(|step| step.is_named(reference));
         let index = index.ok_or_else(|| fault(reference, "no earlier step has this name"))?;
         let fields = match self.parsed.entry(index) {
             Entry::Occupied(known) => known.into_mut(),

@@ -7,7 +7,7 @@ use mesh_plan::backend::Trace;
 use mesh_plan::{Context, JsonBody, Request};
 use mesh_ql::{Format, ParamValues};
 use mesh_schema::nearest;
-use mesh_wire::request::{PostedId, parse_params};
+use mesh_wire::request::{PostedId, decode_batch, parse_params};
 use mesh_wire::{Code, WireError, response};
 use rmcp::model::{JsonObject, Tool};
 use serde::Deserialize;
@@ -204,10 +204,10 @@ impl CallerTools<'_, '_> {
         self.cx.audit(|details| details.event = Some("write"));
         authenticate::allow_write(self.cx, self.caller)?;
         let body = json!({"steps": steps}).to_string();
+        let steps = decode_batch(self.cx.head.headers, body.as_bytes()).map_err(WireError::of_write)?;
         let options = &self.tools.options;
         let bounds = Some((options.rows, options.bytes));
-        let results =
-            batch::run(self.cx, self.caller, body.as_bytes(), bounds).await.map_err(WireError::of_write)?;
+        let results = batch::run(self.cx, self.caller, steps, bounds).await.map_err(WireError::of_write)?;
         Ok(String::from_utf8_lossy(&results).into_owned())
     }
 
