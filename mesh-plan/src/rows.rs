@@ -198,8 +198,8 @@ bitflags! {
         const GROUP = 1 << 1;
         /// The order of all nodes.
         const ORDER = 1 << 2;
-        /// The pages of all nodes. The root's rows begin after the cursor ([`crate::Plan::cursor`]), and include one row more
-        /// than the page if another page follows.
+        /// The pages of all nodes. Rows begin after the skipped ones ([`crate::Plan::skipped_rows`]), those of the root also
+        /// after the cursor ([`crate::Plan::cursor`]), and the root has one row more than the page if another page follows.
         const PAGE = 1 << 3;
     }
 }
