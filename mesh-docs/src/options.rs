@@ -224,6 +224,7 @@ impl Offers {
         let all = [
             (self.mutations, "batch"),
             (self.bearer, "bearer"),
+            (true, "buckets"),
             (true, "caching"),
             (true, "computed"),
             (self.cors, "cors"),
