@@ -62,6 +62,11 @@ struct Writer<'s> {
     limits: &'s Limits,
 }
 
+/// Returns the condition that a list is grouped by a bucket.
+fn has_buckets() -> Value {
+    json!({"required": ["$groupBy"], "properties": {"$groupBy": {"contains": {"type": "object"}}}})
+}
+
 impl Writer<'_> {
     fn definitions(&self, defs: &mut Map<String, Value>) {
         let mut define = |part: &str, value: Value| {
@@ -143,16 +148,26 @@ impl Writer<'_> {
         json!({"type": "object", "oneOf": forms})
     }
 
-    /// Returns the properties of all nodes of lists.
+    /// Returns the properties of all nodes of lists. [`Self::names_of_buckets`] has those that may have names of buckets.
     fn list(&self) -> Value {
         json!({
-            "$select": self.part("select"),
+            "$select": true,
             "$where": self.part("where"),
-            "$orderBy": self.part("orderBy"),
-            "$groupBy": controls::names(&controls::groupable(self.entity), self.limits),
+            "$orderBy": true,
+            "$groupBy": controls::group_keys(self.entity, self.limits),
             "$aggregate": controls::aggregate(&self.part("fold"), self.limits),
-            "$having": self.part("having"),
+            "$having": true,
         })
+    }
+
+    /// Returns the rule for the properties that name the buckets of `$groupBy`, which JSON Schema cannot look up.
+    fn names_of_buckets(&self) -> Value {
+        let some = json!({"type": "object", "additionalProperties": {"const": true}});
+        let buckets = json!({"$select": some, "$orderBy": {"type": "array"}, "$having": {"type": "object"}});
+        let fields = json!({
+            "$select": self.part("select"), "$orderBy": self.part("orderBy"), "$having": self.part("having"),
+        });
+        json!({"if": has_buckets(), "then": {"properties": buckets}, "else": {"properties": fields}})
     }
 
     /// Returns the rules that involve several controls of a list. Groups and distinct items have only their keys. The
@@ -171,7 +186,8 @@ impl Writer<'_> {
         let no_alias =
             json!({"properties": {"$orderBy": {"items": {"properties": {"aggregate": {"type": "object"}}}}}});
         let mut rules = vec![
-            json!({"if": any(&["$aggregate", "$groupBy", "$distinct"]), "then": keys, "else": no_alias}),
+            json!({"if": any(&["$aggregate", "$groupBy", "$distinct"]), "then": {"if": has_buckets(), "else": keys}, "else": no_alias}),
+            self.names_of_buckets(),
             json!({"if": {"not": has("$aggregate")}, "then": some}),
         ];
         if at_root {

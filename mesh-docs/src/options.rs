@@ -224,6 +224,7 @@ impl Offers {
         let all = [
             (true, "batch"),
             (self.bearer, "bearer"),
+            (true, "buckets"),
             (true, "caching"),
             (true, "computed"),
             (self.cors, "cors"),

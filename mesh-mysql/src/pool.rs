@@ -41,6 +41,8 @@ pub(crate) mod code {
     pub(crate) const LOCK_WAIT_TIMEOUT: u16 = 1205;
     pub(crate) const DEADLOCK: u16 = 1213;
     pub(crate) const INTERRUPTED: u16 = 1317;
+    /// A value is a subquery with several rows, as in the test of a time zone.
+    pub(crate) const SEVERAL_ROWS: u16 = 1242;
     pub(crate) const OUT_OF_RANGE: u16 = 1690;
     pub(crate) const KILLED: u16 = 1927;
     pub(crate) const STATEMENT_TIMEOUT: u16 = 1969;
@@ -83,6 +85,7 @@ pub(crate) fn kind(error: &Error) -> ErrorKind {
         code::LOCK_WAIT_TIMEOUT | code::DEADLOCK => ErrorKind::Blocked,
         code::INTERRUPTED | code::STATEMENT_TIMEOUT => ErrorKind::TimedOut,
         code::OUT_OF_RANGE => ErrorKind::OutOfRange,
+        code::SEVERAL_ROWS => ErrorKind::InvalidValue,
         _ => ErrorKind::Other,
     }
 }

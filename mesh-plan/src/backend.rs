@@ -9,6 +9,7 @@ pub use crate::resolver::{Export, ExportSink, MaybeReady, Trace, TracedStatement
 pub use crate::rows::Total;
 pub use crate::script::{Script, ScriptError, ScriptStep, StepResult, run_reads};
 pub use crate::shape::{Cells, ExportFormat, ExportWriter, Flow, OutputKey, RowSource};
+pub use crate::value::bucket::Periods;
 pub use crate::value::canonical::canonical;
 pub use crate::value::is_special_decimal;
 pub use crate::value::json::{JsonPointer, JsonType};

@@ -5,7 +5,7 @@ mod write;
 
 use std::error::Error as StdError;
 
-use mesh_ql::{AggregateFn, FilterOp, Position, Span, SyntaxError};
+use mesh_ql::{AggregateFn, FilterOp, Position, Span, SyntaxError, TimeUnit};
 use mesh_schema::{Entity, FieldType, Schema};
 use thiserror::Error;
 
@@ -197,6 +197,14 @@ pub enum PlanErrorKind {
     Pattern { field: String, chars: usize },
     #[error("{control} cannot use '{field}'; values of type {ty} have no order")]
     Unordered { field: String, ty: FieldType, control: &'static str },
+    #[error("`by` cannot cut '{field}' into units of '{unit}'; {hint}")]
+    Bucket { field: String, unit: TimeUnit, hint: &'static str },
+    #[error("`$groupBy` has the same bucket of '{field}' twice")]
+    BucketTwice { field: String },
+    #[error("`zone` cannot be used with '{field}', which is of type date; days have no time zone")]
+    ZoneOfDate { field: String },
+    #[error("'{zone}' is not the name of a time zone in the IANA database, such as 'Europe/Berlin'")]
+    ZoneName { zone: String },
     #[error("`{function}` cannot be computed over '{field}', which is of type {ty}")]
     Function { function: AggregateFn, field: String, ty: FieldType },
     #[error(
@@ -296,6 +304,14 @@ pub enum ResolveError {
         /// Advice on how to stay within the bound.
         hint: String,
     },
+    /// The database or the system does not know a time zone. `SPEC §21.3`
+    #[error(
+        "The database does not know the time zone '{zone}'; use a name of the IANA database such as 'Europe/Berlin'"
+    )]
+    UnknownZone {
+        /// The zone; if the database does not say which one, all zones of the query.
+        zone: String,
+    },
     /// A sum of integers does not fit 64 bits, or a sum of reals if the database has no infinity. `SPEC §3.12`
     #[error("A sum does not fit into 64 bits; narrow the rows with `$where`, or use `avg` for integers")]
     SumOverflow,
@@ -310,6 +326,7 @@ impl ResolveError {
                 | Self::ExportTooLong { .. }
                 | Self::TooManyBytes { .. }
                 | Self::SortTooLarge { .. }
+                | Self::UnknownZone { .. }
                 | Self::SumOverflow
         )
     }

@@ -15,13 +15,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::policy::{SessionBinding, SessionInput};
-use crate::{Key, Principal, Value, ValueRef};
+use crate::{Key, Principal, ResolveError, Value, ValueRef};
 pub use computed::{ComputedFunction, ComputedInputs};
 pub use conditions::{ConditionOrigin, PlanCondition};
 use cursor::CursorMac;
 pub use node::{
-    Aggregate, Column, ColumnSource, Grouping, Join, Nesting, Node, Output, Page, Related, RowCount, SortKey,
-    TemplatePiece,
+    Aggregate, Bucket, Column, ColumnSource, Grouping, Join, Nesting, Node, Output, Page, Related, RowCount,
+    SortKey, TemplatePiece,
 };
 pub use parameters::Parameter;
 use parameters::Parameters;
@@ -240,6 +240,13 @@ impl Plan {
         });
         let inputs = self.inputs.as_ref().map(|inputs| inputs.iter().map(&map).collect());
         Self { target, session, inputs, ..self.clone() }
+    }
+
+    /// Returns the error of a database that does not know a time zone of the plan; `None` if the plan has none.
+    pub fn unknown_zone(&self) -> Option<ResolveError> {
+        let mut zones = Vec::new();
+        self.node().add_zones(&mut zones);
+        (!zones.is_empty()).then(|| ResolveError::UnknownZone { zone: zones.join("', '") })
     }
 
     /// Returns the id of the plan's query.

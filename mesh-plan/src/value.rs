@@ -1,5 +1,6 @@
 //! Scalars between a back end and the response: owned values, and borrowed ones for the hot path.
 
+pub(crate) mod bucket;
 pub(crate) mod canonical;
 pub(crate) mod json;
 pub(crate) mod key;

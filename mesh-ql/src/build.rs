@@ -40,8 +40,8 @@ mod filter;
 mod related;
 
 use crate::{
-    Aggregate, AggregateFn, Direction, Filter, Literal, Name, Nulls, OrParam, OrderBy, OrderKey, Page, Query,
-    ReadNode, Selection, Spanned, Subject,
+    Aggregate, AggregateFn, Bucket, Direction, Filter, GroupKey, Literal, Name, Nulls, OrParam, OrderBy,
+    OrderKey, Page, Query, ReadNode, Selection, Spanned, Subject, TimeUnit,
 };
 pub use related::{Related, related};
 
@@ -155,13 +155,13 @@ impl QueryBuilder {
 
     /// Keeps one record for each distinct combination of values in these fields.
     pub fn distinct(mut self, fields: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.node.controls.distinct = names(fields);
+        self.node.controls.distinct = list(fields.into_iter().map(name));
         self
     }
 
-    /// Groups records that have the same values in these fields into one item.
-    pub fn group_by(mut self, fields: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.node.controls.group = names(fields);
+    /// Groups records that have the same values in these fields, or lie in the same [`bucket`]s, into one item.
+    pub fn group_by(mut self, keys: impl IntoIterator<Item = impl Into<GroupKey>>) -> Self {
+        self.node.controls.group = list(keys);
         self
     }
 
@@ -189,16 +189,59 @@ fn name(name: impl Into<String>) -> Name {
     Name::from(name.into())
 }
 
-/// Returns a list of names, or `None` for an empty one, because the formats have no empty lists.
-fn names(fields: impl IntoIterator<Item = impl Into<String>>) -> Option<Spanned<Vec<Name>>> {
-    let names: Vec<Name> = fields.into_iter().map(name).collect();
-    (!names.is_empty()).then_some(names.into())
+/// Returns a list, or `None` for an empty one, because the formats have no empty lists.
+fn list<T>(entries: impl IntoIterator<Item = impl Into<T>>) -> Option<Spanned<Vec<T>>> {
+    let list: Vec<T> = entries.into_iter().map(Into::into).collect();
+    (!list.is_empty()).then_some(list.into())
 }
 
 fn both(filter: Option<Spanned<Filter>>, other: Filter) -> Spanned<Filter> {
     match filter {
         Some(filter) => (filter.value & other).into(),
         None => other.into(),
+    }
+}
+
+/// Returns a group key that is the period of time in which the value of a field lies. Its name is `alias`.
+///
+/// ```
+/// use mesh_ql::build::{asc, bucket, count, query};
+/// use mesh_ql::{GroupKey, TimeUnit};
+///
+/// let month = bucket("publishedAt", TimeUnit::Month, "month").zone("Europe/Berlin");
+/// let posts = query("post")
+///     .field("month")
+///     .group_by([GroupKey::from(month), "status".into()])
+///     .aggregate("posts", count())
+///     .order_by(asc("month"));
+/// ```
+pub fn bucket(field: impl Into<String>, unit: TimeUnit, alias: impl Into<String>) -> Bucket {
+    Bucket { field: name(field), unit: unit.into(), alias: name(alias), zone: None }
+}
+
+impl Bucket {
+    /// Sets the time zone in which periods begin, by its IANA name.
+    #[must_use]
+    pub fn zone(self, zone: impl Into<String>) -> Self {
+        Self { zone: Some(name(zone)), ..self }
+    }
+}
+
+impl From<Bucket> for GroupKey {
+    fn from(bucket: Bucket) -> Self {
+        Self::Bucket(bucket)
+    }
+}
+
+impl From<&str> for GroupKey {
+    fn from(field: &str) -> Self {
+        Self::Field(name(field))
+    }
+}
+
+impl From<String> for GroupKey {
+    fn from(field: String) -> Self {
+        Self::Field(name(field))
     }
 }
 

@@ -21,8 +21,8 @@ pub use params::{ParamValue, ParamValues};
 pub use parse::{Format, parse};
 pub use print::{NotQl, NotQlReason, print_json, print_ql};
 pub use query::{
-    Aggregate, AggregateFn, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, Literal, Nulls,
-    Operand, OrParam, OrderBy, OrderKey, Page, Quantifier, Query, ReadNode, RelationCondition, Selection,
-    Subject,
+    Aggregate, AggregateFn, Bucket, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, GroupKey,
+    Literal, Nulls, Operand, OrParam, OrderBy, OrderKey, Page, Quantifier, Query, ReadNode,
+    RelationCondition, Selection, Subject, TimeUnit,
 };
 pub use span::{Name, Position, Span, Spanned};

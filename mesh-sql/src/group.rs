@@ -31,8 +31,13 @@ pub(super) fn groups<D: Dialect>(
     operands: &Operands<'_, D>,
     grouping: &Grouping,
 ) -> SelectStatement {
-    for (index, column) in grouping.keys.iter().enumerate() {
-        let key = key::<D>(operands, column).expr;
+    for (index, source) in grouping.keys.iter().enumerate() {
+        if let ColumnSource::Bucket(bucket) = source
+            && let Some(zone) = &bucket.zone
+        {
+            rows.and_where(dialect.knows_zone(zone));
+        }
+        let key = key(dialect, operands, source).expr;
         rows.expr_as(key.clone(), key_name(index)).add_group_by([key]);
     }
     for (index, call) in grouping.aggregates.iter().enumerate() {
@@ -56,9 +61,9 @@ pub(super) fn operand<D: Dialect>(
             let value = grouping.aggregates.get(*index).map(|call| aggregate(dialect, operands, call));
             (aggregate_name(*index), value.unwrap_or_else(|| Operand::of(Expr::null(), None)))
         }
-        ColumnSource::Column(column) => {
-            let index = grouping.keys.iter().position(|key| key == column).unwrap_or_default();
-            (key_name(index), key::<D>(operands, column))
+        ColumnSource::Column(_) | ColumnSource::Bucket(_) => {
+            let index = grouping.keys.iter().position(|key| key == source).unwrap_or_default();
+            (key_name(index), key(dialect, operands, source))
         }
         // The planner allows related records only in reads of records.
         ColumnSource::Related { .. } | ColumnSource::Exists(_) | ColumnSource::Json { .. } => {
@@ -68,8 +73,15 @@ pub(super) fn operand<D: Dialect>(
     value.with_expr(Expr::col((GROUPS, name)))
 }
 
-fn key<D: Dialect>(operands: &Operands<'_, D>, column: &str) -> OperandOf<D> {
-    operands(&ColumnSource::Column(column.to_owned())).complete().comparable()
+/// Returns the value of a group key for a row.
+fn key<D: Dialect>(dialect: &D, operands: &Operands<'_, D>, source: &ColumnSource) -> OperandOf<D> {
+    match source {
+        ColumnSource::Bucket(bucket) => {
+            let value = operands(&ColumnSource::Column(bucket.column.clone())).complete();
+            dialect.bucket(value, bucket)
+        }
+        source => operands(source).complete().comparable(),
+    }
 }
 
 /// Calls an aggregate function over rows.

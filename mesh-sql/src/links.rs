@@ -50,9 +50,10 @@ pub(super) fn table_operand<C: Class>(
         ColumnSource::Column(column) => {
             Operand::of(Expr::col((alias.to_owned(), column.clone())), native.get(column))
         }
-        // The planner allows aggregates only in grouped reads. `super::related` lowers values of related records, and
+        // The planner allows buckets and aggregates only in grouped reads. `super::related` lowers values of related records, and
         // `super::predicate` lowers values in JSON documents.
-        ColumnSource::Aggregate(_)
+        ColumnSource::Bucket(_)
+        | ColumnSource::Aggregate(_)
         | ColumnSource::Related { .. }
         | ColumnSource::Exists(_)
         | ColumnSource::Json { .. } => Operand::of(Expr::null(), None),

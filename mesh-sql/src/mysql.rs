@@ -10,6 +10,7 @@
 //! truncates the result at `group_concat_max_len`.
 
 mod aggregate;
+mod bucket;
 mod dialect;
 mod json;
 mod levels;

@@ -10,6 +10,7 @@
 
 mod aggregate;
 mod batch;
+mod bucket;
 mod charset;
 mod compare;
 mod conversion;

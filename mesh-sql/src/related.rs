@@ -129,7 +129,7 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             ColumnSource::Exists(number) => {
                 related(number).map(|related| Operand::of(related.exists.clone(), None))
             }
-            ColumnSource::Aggregate(_) | ColumnSource::Json { .. } => None,
+            ColumnSource::Bucket(_) | ColumnSource::Aggregate(_) | ColumnSource::Json { .. } => None,
         };
         found.unwrap_or_else(|| table_operand(&self.node.native, &self.alias, source))
     }

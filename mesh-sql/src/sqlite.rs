@@ -14,6 +14,7 @@ mod tests;
 pub use dialect::Sqlite;
 pub use list::element;
 use mesh_plan::Value;
+use mesh_schema::TimeForm;
 pub use statements::{NodeRows, Statements};
 
 /// A parameter that is bound to a placeholder.
@@ -27,6 +28,15 @@ impl Param {
             Self::Id(part, _) | Self::WrittenId(part, _) => id.get(*part),
             _ => None,
         }
+    }
+}
+
+/// Returns the name of a form of stored numbers that are times; empty for other forms.
+pub fn time_form_name(form: Option<TimeForm>) -> &'static str {
+    match form {
+        Some(TimeForm::UnixSeconds) => "seconds",
+        Some(TimeForm::UnixMillis) => "milliseconds",
+        _ => "",
     }
 }
 
@@ -44,6 +54,9 @@ pub mod functions {
     /// `(value, type)`: the form of a value that is the same for all values with the same meaning ([`mesh_plan::backend::canonical`]). The
     /// type is the name of a field type.
     pub const VALUE: &str = "mesh_value";
+    /// `(value, unit, form, zone)`: the period of time in which the value lies ([`mesh_plan::backend::Periods`]). The form is
+    /// that of [`super::time_form_name`], and the zone is NULL for UTC. An unknown zone is an error.
+    pub const PERIOD: &str = "mesh_period";
     /// `(element)`: the value of an element in a list ([`super::element`]).
     pub const ELEMENT: &str = "mesh_element";
     /// Aggregate `(value)`: the sum, which overflows only if the total does.

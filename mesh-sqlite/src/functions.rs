@@ -1,13 +1,14 @@
-//! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike`, `mesh_json`, `mesh_value`, `mesh_element`
-//! and `mesh_sum`.
+//! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike`, `mesh_json`, `mesh_value`, `mesh_period`,
+//! `mesh_element` and `mesh_sum`.
 //!
 //! `mesh_sum` is exact for integers if the total fits 64 bits (`SPEC §3.12`). The built-in `sum` fails if a running
 //! sum overflows, even if the total does not.
 
 use std::sync::Arc;
 
-use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong, Total};
-use mesh_schema::FieldType;
+use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong, Periods, Total};
+use mesh_ql::UnknownName;
+use mesh_schema::{FieldType, TimeForm};
 use mesh_sql::sqlite::{self, functions};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{FromSqlError, ToSqlOutput, Value, ValueRef};
@@ -26,9 +27,10 @@ pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>)
         let work = Arc::clone(interrupt);
         connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case, &work))?;
     }
-    let [of_json, of_value, of_element] = [(); 3].map(|()| Arc::clone(interrupt));
+    let [of_json, of_value, of_period, of_element] = [(); 4].map(|()| Arc::clone(interrupt));
     connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &of_json))?;
     connection.create_scalar_function(functions::VALUE, 2, flags, move |call| value(call, &of_value))?;
+    connection.create_scalar_function(functions::PERIOD, 4, flags, move |call| period(call, &of_period))?;
     connection
         .create_scalar_function(functions::ELEMENT, 1, flags, move |call| element(call, &of_element))?;
     connection.create_aggregate_function(functions::SUM, 1, flags, Sum)
@@ -67,6 +69,23 @@ fn json(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
 fn value(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
     let ty = call.get_raw(1).as_str().ok().and_then(|name| name.parse::<FieldType>().ok());
     Ok(result(mesh_plan::backend::canonical(ty, argument(call, work)?)))
+}
+
+/// The error message for an unknown time zone, which is followed by its name.
+pub(crate) const UNKNOWN_ZONE: &str = "unknown time zone: ";
+
+/// Calls `mesh_period` with a value, the name of a unit, the form of times and the name of a zone. The zone is looked up once
+/// for each run of a statement.
+fn period(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
+    let text = |index| call.get_raw(index).as_str().unwrap_or_default();
+    let periods = call.get_or_create_aux(3, |zone| -> Result<Periods, FromSqlError> {
+        let unit = text(1).parse().map_err(|error: UnknownName| FromSqlError::Other(error.into()))?;
+        let forms = [TimeForm::UnixSeconds, TimeForm::UnixMillis].map(Some);
+        let form = forms.into_iter().find(|form| sqlite::time_form_name(*form) == text(2)).flatten();
+        let unknown = || FromSqlError::Other(format!("{UNKNOWN_ZONE}{}", text(3)).into());
+        Periods::new(unit, form, zone.as_str_or_null()?).ok_or_else(unknown)
+    })?;
+    Ok(result(periods.period_of(argument(call, work)?)))
 }
 
 /// Calls `mesh_element` with an element of a list.

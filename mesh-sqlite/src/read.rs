@@ -52,12 +52,21 @@ pub(crate) fn failed(error: impl Borrow<rusqlite::Error>) -> ResolveError {
             ResolveError::Busy
         }
         _ if is_overflow(error) => ResolveError::SumOverflow,
-        _ => ResolveError::new(error.to_string()),
+        _ => match unknown_zone(error) {
+            Some(zone) => ResolveError::UnknownZone { zone },
+            None => ResolveError::new(error.to_string()),
+        },
     }
 }
 
 fn is_overflow(error: &rusqlite::Error) -> bool {
     matches!(error, rusqlite::Error::SqliteFailure(_, Some(message)) if message == functions::OVERFLOW)
+}
+
+/// Returns the name of a time zone that a statement has not found.
+fn unknown_zone(error: &rusqlite::Error) -> Option<String> {
+    let rusqlite::Error::SqliteFailure(_, Some(message)) = error else { return None };
+    message.strip_prefix(functions::UNKNOWN_ZONE).map(str::to_owned)
 }
 
 /// The prepared statements of a node and its joins.

@@ -158,6 +158,17 @@ impl MariaDb {
         self.execute_in(DATABASE, statements);
     }
 
+    /// Loads time zones from the files of the system.
+    pub fn load_zones(&self, zones: &[&str]) {
+        let tool = program("mariadb-tzinfo-to-sql").expect("mariadb-tzinfo-to-sql");
+        for zone in zones {
+            let file = format!("/usr/share/zoneinfo/{zone}");
+            let output = Command::new(&tool).args([&file, *zone]).output().expect("the tool runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            self.execute_in("mysql", &String::from_utf8_lossy(&output.stdout));
+        }
+    }
+
     fn execute_in(&self, database: &str, statements: &str) {
         let mut client = self.client(database);
         let client = client.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -58,6 +58,8 @@ pub enum ErrorKind {
     TimedOut,
     /// A number is out of range.
     OutOfRange,
+    /// A value makes no sense to a function, such as the name of an unknown time zone.
+    InvalidValue,
     /// Any other error.
     Other,
 }

@@ -62,6 +62,9 @@ impl<C: Connection> PoolError<C> {
             Self::Failed(cause) if C::kind(cause) == ErrorKind::OutOfRange && has_sums(plan) => {
                 ResolveError::SumOverflow
             }
+            Self::Failed(cause) if C::kind(cause) == ErrorKind::InvalidValue => {
+                plan.unknown_zone().unwrap_or_else(|| self.into())
+            }
             _ => self.into(),
         }
     }

@@ -98,7 +98,7 @@ fn introspection_is_exact() {
     assert_eq!(schema["title"], "Blog");
     assert_eq!(
         schema["profiles"].to_string(),
-        r#"["batch","caching","computed","docs","keys","params","relational"]"#
+        r#"["batch","buckets","caching","computed","docs","keys","params","relational"]"#
     );
     expect![[r#"{"formats":["json","ql"],"controls":["$select","$where","$orderBy","$page","$distinct","$groupBy","$aggregate","$having"],"filterOperators":["eq","ne","gt","gte","lt","lte","in","nin","like","ilike","isNull","isNotNull"],"aggregateFunctions":["count","sum","avg","min","max"],"pagination":{"style":"keyset","defaultFirst":50,"maxFirst":200}}"#]].assert_eq(&schema["query"].to_string());
     let entities: Vec<_> = schema["entities"].as_array().unwrap().iter().map(Json::to_string).collect();

@@ -1,6 +1,6 @@
 //! Definitions of order, page, group and aggregate controls. `SPEC §3.8` to `SPEC §3.13`
 
-use mesh_ql::{Direction, Limits, Nulls};
+use mesh_ql::{Direction, Limits, Nulls, TimeUnit};
 use mesh_schema::{Cardinality, Entity, FieldType};
 use serde_json::{Value, json};
 
@@ -20,7 +20,38 @@ pub(super) fn groupable(entity: &Entity) -> Vec<String> {
     fields(entity, &[FieldType::Json])
 }
 
-/// Returns the definition of `$groupBy` and `$distinct`.
+/// Returns the definition of `$groupBy`. `SPEC §21.1`
+pub(super) fn group_keys(entity: &Entity, limits: &Limits) -> Value {
+    let of_type = |ty: FieldType| members::fields(entity).filter(move |field| field.ty == Some(ty));
+    let names = |ty| of_type(ty).map(|field| field.name.clone()).collect::<Vec<_>>();
+    let (times, days) = (names(FieldType::Datetime), names(FieldType::Date));
+    let mut keys = vec![one_of(&groupable(entity))];
+    let is_long = |unit: &TimeUnit| !unit.is_within_day();
+    let bucket = |fields: &[String], units: &[TimeUnit], zone: Value| {
+        json!({
+            "type": "object",
+            "properties": {
+                "field": one_of(fields),
+                "by": {"enum": units.iter().map(|unit| unit.as_str()).collect::<Vec<_>>()},
+                "as": {"type": "string", "pattern": ALIAS},
+                "zone": zone,
+            },
+            "required": ["field", "by", "as"],
+            "additionalProperties": false,
+        })
+    };
+    let (long, short): (Vec<_>, Vec<_>) = TimeUnit::ALL.into_iter().partition(is_long);
+    if !times.is_empty() {
+        keys.push(bucket(&times, &long, json!({"type": "string"})));
+        keys.push(bucket(&times, &short, json!(false)));
+    }
+    if !days.is_empty() {
+        keys.push(bucket(&days, &long, json!(false)));
+    }
+    list(&json!({"anyOf": keys}), 1, limits.group_keys)
+}
+
+/// Returns the definition of `$distinct`.
 pub(super) fn names(fields: &[String], limits: &Limits) -> Value {
     list(&one_of(fields), 1, limits.group_keys)
 }

@@ -194,6 +194,10 @@ impl fmt::Display for DisplaySource<'_> {
         let named = |number: &usize| self.node.and_then(|node| node.related.get(*number));
         match self.source {
             ColumnSource::Column(column) => f.write_str(column),
+            ColumnSource::Bucket(bucket) => {
+                write!(f, "{} of {}", bucket.unit, bucket.column)?;
+                bucket.zone.as_ref().map_or(Ok(()), |zone| write!(f, " in {zone}"))
+            }
             ColumnSource::Aggregate(index) => write!(f, "#{index}"),
             ColumnSource::Related { related, column } => match named(related) {
                 Some(found) => write_related(f, found, *column),
@@ -361,7 +365,8 @@ impl CompareOp {
 impl fmt::Display for Grouping {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let aggregates: Vec<_> = self.aggregates.iter().map(Aggregate::to_string).collect();
-        write!(f, "by ({}) giving ({})", self.keys.join(", "), aggregates.join(", "))?;
+        let keys: Vec<_> = self.keys.iter().map(ColumnSource::to_string).collect();
+        write!(f, "by ({}) giving ({})", keys.join(", "), aggregates.join(", "))?;
         self.having.as_ref().map_or(Ok(()), |having| write!(f, " having {having}"))
     }
 }

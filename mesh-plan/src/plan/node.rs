@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mesh_ql::{AggregateFn, Direction, Nulls};
+use mesh_ql::{AggregateFn, Direction, Nulls, TimeUnit};
 use mesh_schema::{Entity, FieldType, Link, NativeType, TableName, TimeForm};
 
 use super::{ComputedFunction, Predicate};
+use crate::ResolveError;
 use crate::shape::key::OutputKey;
+use crate::value::bucket::Periods;
 use crate::value::json::{JsonPointer, JsonType};
 
 /// One use of an entity in a query.
@@ -125,6 +127,16 @@ impl Node {
         is_shown || self.order.iter().any(|key| key.column == Some(column))
     }
 
+    /// Adds the time zones of this node and the nodes below it.
+    pub(super) fn add_zones<'n>(&'n self, zones: &mut Vec<&'n str>) {
+        for key in self.grouping.iter().flat_map(|grouping| &grouping.keys) {
+            if let ColumnSource::Bucket(bucket) = key {
+                zones.extend(bucket.zone.as_deref());
+            }
+        }
+        self.joins.iter().for_each(|join| join.node.add_zones(zones));
+    }
+
     /// Returns the names of the scalar fields that the client selected.
     pub fn fields(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().filter(|column| column.selected).map(|column| column.name.as_str())
@@ -162,6 +174,8 @@ pub struct Column {
 pub enum ColumnSource {
     /// A storage column of the node's table.
     Column(String),
+    /// A bucket, which is one of [`Grouping::keys`].
+    Bucket(Box<Bucket>),
     /// An aggregate, by its index in [`Grouping::aggregates`].
     Aggregate(usize),
     /// A value of related records: a column of the one record, or an aggregate. NULL if there is no record. `related` is an
@@ -188,6 +202,15 @@ impl ColumnSource {
     /// Returns whether the value comes from related records.
     pub(crate) fn is_related(&self) -> bool {
         matches!(self, Self::Related { .. } | Self::Exists(_))
+    }
+
+    /// Returns the storage column of the node's table from which the value comes, if there is one.
+    pub(crate) fn column(&self) -> Option<&str> {
+        match self.stored() {
+            Self::Column(column) => Some(column),
+            Self::Bucket(bucket) => Some(&bucket.column),
+            _ => None,
+        }
     }
 }
 
@@ -349,12 +372,47 @@ pub enum RowCount {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Grouping {
-    /// Storage columns of the group keys. Without keys, all rows are one group, even if there are none.
-    pub keys: Vec<String>,
+    /// The group keys: storage columns and buckets. Without keys, all rows are one group, even if there are none.
+    pub keys: Vec<ColumnSource>,
     /// The values that are computed for each group.
     pub aggregates: Vec<Aggregate>,
     /// The condition on groups.
     pub having: Option<Predicate>,
+}
+
+/// The period of time in which the value of a column lies, as text. NULL if the value is no time. `SPEC §21`
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Bucket {
+    /// Its name in the item.
+    pub alias: String,
+    /// The storage column.
+    pub column: String,
+    /// The length of the periods.
+    pub unit: TimeUnit,
+    /// The IANA name of the time zone in which periods begin; `None` for UTC. It has only letters, digits and `_`, `-`, `+`,
+    /// `/`.
+    pub zone: Option<String>,
+    /// The form in which the column stores times.
+    pub time_form: Option<TimeForm>,
+}
+
+impl Bucket {
+    /// Returns whether another bucket divides the same column into the same periods.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        let zone = |bucket: &Self| bucket.zone.as_deref().map(str::to_ascii_lowercase);
+        (&self.column, self.unit, zone(self)) == (&other.column, other.unit, zone(other))
+    }
+
+    /// Returns the periods.
+    ///
+    /// # Errors
+    /// [`ResolveError::UnknownZone`] if the system does not know the zone.
+    pub fn periods(&self) -> Result<Periods, ResolveError> {
+        let zone = self.zone.as_deref();
+        let unknown = || ResolveError::UnknownZone { zone: zone.unwrap_or_default().to_owned() };
+        Periods::new(self.unit, self.time_form, zone).ok_or_else(unknown)
+    }
 }
 
 /// A value computed over the rows of a group.

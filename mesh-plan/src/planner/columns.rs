@@ -24,13 +24,14 @@ impl Columns {
         }
     }
 
-    /// Adds the column of an order key and returns its index. The columns of aggregates already exist.
+    /// Adds the column of an order key and returns its index. The columns of buckets and
+    /// aggregates already exist.
     pub(super) fn add_source(&mut self, entity: &Entity, source: &ColumnSource) -> usize {
         let known = self.list.iter().position(|other| other.source == *source);
         match (known, source) {
             (Some(index), _) => index,
             (None, ColumnSource::Column(column)) => self.add_storage(entity, column),
-            (None, ColumnSource::Aggregate(_)) => 0,
+            (None, ColumnSource::Aggregate(_) | ColumnSource::Bucket(_)) => 0,
             (None, source) => self.add(untyped(source.to_string(), source.clone())),
         }
     }
@@ -74,7 +75,7 @@ pub(super) fn storage_name(entity: &Entity, column: &str) -> String {
 pub(super) fn of_controls(entity: &Entity, node: &Node) -> Vec<Column> {
     let mut columns = Columns::default();
     let mut add = |source: &ColumnSource| {
-        if let ColumnSource::Column(column) = source {
+        if let Some(column) = source.column() {
             columns.add_storage(entity, column);
         }
     };
@@ -90,7 +91,8 @@ pub(super) fn of_controls(entity: &Entity, node: &Node) -> Vec<Column> {
     }
     if let Some(grouping) = &node.grouping {
         let inputs = grouping.aggregates.iter().filter_map(|aggregate| aggregate.column.as_ref());
-        grouping.keys.iter().chain(inputs).for_each(|column| add(&ColumnSource::Column(column.clone())));
+        inputs.for_each(|column| add(&ColumnSource::Column(column.clone())));
+        grouping.keys.iter().for_each(&mut add);
     }
     columns.list
 }

@@ -64,9 +64,11 @@ pub(super) fn find(
         // Only the filter of records has conditions on JSON.
         Subject::Json { field, .. } => Err(node.unknown_field(field, field.span)),
         Subject::Field(name) => {
+            if let Some(bucket) = grouping.and_then(|grouping| bucket(grouping, name)) {
+                return Ok(bucket);
+            }
             let found = field(node, name, name, control)?;
-            let is_key = |grouping: &Grouping| matches!(&found.source, ColumnSource::Column(column) if grouping.keys.contains(column));
-            if grouping.is_none_or(is_key) {
+            if grouping.is_none_or(|grouping| grouping.keys.contains(&found.source)) {
                 return Ok(found);
             }
             let kind = PlanErrorKind::NotAGroupKey { field: name.value.clone(), control };
@@ -91,6 +93,21 @@ pub(super) fn find(
             })
         }
     }
+}
+
+/// Finds the bucket with that alias, which compares as text.
+fn bucket(grouping: &Grouping, alias: &Name) -> Option<Comparable> {
+    let is_named =
+        |key: &&ColumnSource| matches!(key, ColumnSource::Bucket(bucket) if *alias == bucket.alias);
+    grouping.keys.iter().find(is_named).map(|key| Comparable {
+        name: alias.clone(),
+        source: key.clone(),
+        ty: Some(FieldType::String),
+        stored: None,
+        time_form: None,
+        nullable: true,
+        incomparable: false,
+    })
 }
 
 /// Returns the type of an aggregate's value.

@@ -1,15 +1,17 @@
 //! Planning of grouped reads: `$groupBy`, `$aggregate`, `$having` and `$distinct`. `SPEC §3.12`, `SPEC §3.13`
 
-use mesh_ql::{AggregateFn, Controls, Name, ReadNode, Selection};
-use mesh_schema::{FieldType, Member};
+use mesh_ql::{AggregateFn, Controls, GroupKey, Name, ReadNode, Selection, Spanned};
+use mesh_schema::{FieldType, Member, NativeKind, NativeType};
 
-use super::columns::{self, Columns};
+use super::columns::Columns;
+use super::comparable::{self, Comparable};
 use super::context::{NodeContext, Scope};
-use super::{Planner, comparable, filter};
+use super::{Planner, filter};
 use crate::PlanError;
 use crate::error::PlanErrorKind;
-use crate::plan::{Aggregate, Column, ColumnSource, Grouping, Output};
+use crate::plan::{Aggregate, Bucket, Column, ColumnSource, Grouping, Output};
 use crate::shape::OutputKey;
+use crate::value::bucket::is_zone_name;
 
 /// Returns whether a node's items are groups of records.
 pub(super) fn is_grouped(controls: &Controls) -> bool {
@@ -25,30 +27,28 @@ pub(super) fn plan(
 ) -> Result<(Vec<Output>, Grouping), PlanError> {
     let node = &scope.context.clone();
     let controls = &read.controls;
-    let (control, names) = match (&controls.distinct, &controls.group) {
-        (Some(names), _) => ("$distinct", names.as_slice()),
-        (None, Some(names)) => ("$groupBy", names.as_slice()),
-        (None, None) => ("$aggregate", &[][..]),
+    let (control, requested) = match (&controls.distinct, &controls.group) {
+        (Some(names), _) => ("$distinct", names.iter().cloned().map(GroupKey::Field).collect()),
+        (None, Some(keys)) => ("$groupBy", keys.to_vec()),
+        (None, None) => ("$aggregate", Vec::new()),
     };
-    let mut keys = Vec::with_capacity(names.len());
-    for name in names {
-        let key = comparable::field(*node, name, name, control)?;
-        key.check_order(node, control)?;
-        let selected = read.select.iter().any(|selection| selection.name() == name);
-        if let (ColumnSource::Column(storage), Some(Member::Field(id))) =
-            (&key.source, node.entity.member(name))
-        {
-            keys.push(storage.clone());
-            let mut column = columns::from_field(node.entity, id, selected);
-            if !selected && controls.aggregates.iter().any(|aggregate| aggregate.alias == *name) {
-                column.name = format!("group.{name}");
+    let mut keys = Vec::with_capacity(requested.len());
+    for key in &requested {
+        let selected = read.select.iter().any(|selection| selection.name() == key.name());
+        let column = match key {
+            GroupKey::Field(name) => {
+                let column = field(node, name, selected, control)?;
+                let is_taken = !selected && controls.aggregates.iter().any(|other| other.alias == *name);
+                if is_taken { Column { name: format!("group.{name}"), ..column } } else { column }
             }
-            columns.add(column);
-        }
+            GroupKey::Bucket(requested) => bucket(node, requested, selected, &keys)?,
+        };
+        keys.push(column.source.clone());
+        columns.add(column);
     }
     let mut output = Vec::with_capacity(read.select.len() + controls.aggregates.len());
     for selection in &read.select {
-        let column = selected(node, selection, (names, control), columns)?;
+        let column = selected(node, selection, (&requested, control), columns)?;
         output.push(Output::Field { key: OutputKey::new(selection.name(), output.is_empty()), column });
     }
     let mut aggregates = Vec::with_capacity(controls.aggregates.len());
@@ -65,14 +65,82 @@ pub(super) fn plan(
     Ok((output, grouping))
 }
 
-/// Returns the index of the column of a selected group key. The keys are `names`, listed by `control`.
+/// Plans a group key that is a field.
+fn field(
+    node: &NodeContext<'_>,
+    name: &Name,
+    selected: bool,
+    control: &'static str,
+) -> Result<Column, PlanError> {
+    let field = comparable::field(*node, name, name, control)?;
+    field.check_order(node, control)?;
+    let Comparable { name, source, ty, time_form, .. } = field;
+    Ok(Column { name: name.value, source, ty, time_form, selected })
+}
+
+/// Plans a group key that is a bucket; `earlier` are the keys before it. `SPEC §21.1`
+fn bucket(
+    node: &NodeContext<'_>,
+    requested: &mesh_ql::Bucket,
+    selected: bool,
+    earlier: &[ColumnSource],
+) -> Result<Column, PlanError> {
+    let mesh_ql::Bucket { field: name, unit, alias, zone } = requested;
+    let field = comparable::field(*node, name, name, "$groupBy")?;
+    let (column, ty, time_form) = (field.source.column().unwrap_or_default(), field.ty, field.time_form);
+    let hint = match ty {
+        Some(FieldType::Date) if unit.is_within_day() => Some("days have no time"),
+        Some(FieldType::Date | FieldType::Datetime) if stores_times(node.entity.native.get(column)) => None,
+        Some(FieldType::Date | FieldType::Datetime) => Some("the type of its column is none of times"),
+        _ => Some("a bucket takes a field of type date or datetime"),
+    };
+    let (column, field) = (column.to_owned(), name.value.clone());
+    if let Some(hint) = hint {
+        return Err(node.error(name.span, PlanErrorKind::Bucket { field, unit: **unit, hint }));
+    }
+    if node.entity.member(alias).is_some() {
+        let (entity, alias_name) = (node.entity.key.clone(), alias.value.clone());
+        return Err(node.error(alias.span, PlanErrorKind::AliasOfMember { entity, alias: alias_name }));
+    }
+    if let Some(Spanned { value: zone, span }) = zone {
+        if ty == Some(FieldType::Date) {
+            return Err(node.error(*span, PlanErrorKind::ZoneOfDate { field }));
+        }
+        if !is_zone_name(zone) {
+            return Err(node.error(*span, PlanErrorKind::ZoneName { zone: zone.clone() }));
+        }
+    }
+    // Databases without tables of time zones know UTC, too.
+    let zone = zone.as_deref().filter(|zone| !zone.eq_ignore_ascii_case("UTC")).cloned();
+    let bucket = Bucket { alias: alias.value.clone(), column, unit: **unit, zone, time_form };
+    if earlier.iter().any(|key| matches!(key, ColumnSource::Bucket(other) if other.is_same(&bucket))) {
+        return Err(node.error(name.span, PlanErrorKind::BucketTwice { field }));
+    }
+    let source = ColumnSource::Bucket(Box::new(bucket));
+    Ok(Column { name: alias.value.clone(), source, ty: Some(FieldType::String), time_form: None, selected })
+}
+
+/// Returns whether values of a storage type are times, as far as it is known.
+fn stores_times(native: Option<&NativeType>) -> bool {
+    let names = ["date", "datetime", "timestamp", "timestamptz"];
+    native.is_none_or(|native| native.kind == NativeKind::BuiltIn && names.contains(&&*native.name))
+}
+
+/// Returns the index of the column of a selected group key. The keys are `requested`, listed by `control`.
 fn selected(
     node: &NodeContext<'_>,
     selection: &Selection,
-    (names, control): (&[Name], &'static str),
+    (requested, control): (&[GroupKey], &'static str),
     columns: &Columns,
 ) -> Result<usize, PlanError> {
     let name = selection.name();
+    let is_bucket =
+        |column: &Column| matches!(column.source, ColumnSource::Bucket(_)) && *name == column.name;
+    if let (Selection::Field { alias: None, .. }, Some(bucket)) =
+        (selection, columns.list.iter().position(is_bucket))
+    {
+        return Ok(bucket);
+    }
     let kind = match (selection, node.entity.member(name)) {
         (_, None) => return Err(node.unknown_field(name, name.span)),
         (Selection::Relation { .. }, _) | (_, Some(Member::Relation(_))) => {
@@ -82,7 +150,9 @@ fn selected(
             let kind = PlanErrorKind::AliasInGroup { alias: alias.value.clone() };
             return Err(node.error(alias.span, kind));
         }
-        (Selection::Field { .. }, Some(Member::Field(id))) if names.contains(name) => {
+        (Selection::Field { .. }, Some(Member::Field(id)))
+            if requested.iter().any(|key| key.name() == name) =>
+        {
             let source = ColumnSource::Column(node.entity.field(id).column.clone());
             let is_key = |column: &Column| column.source == source && *name == column.name;
             return Ok(columns.list.iter().position(is_key).unwrap_or_default());

@@ -40,7 +40,8 @@ pub(super) fn plan(
     let ties = match grouping {
         Some(_) => {
             let sources = columns.list.iter().map(|column| &column.source);
-            let keys = sources.filter(|source| matches!(source, ColumnSource::Column(_)));
+            let keys =
+                sources.filter(|source| matches!(source, ColumnSource::Column(_) | ColumnSource::Bucket(_)));
             keys.map(|source| sort_key(source, is_nullable(node.entity, source))).collect()
         }
         None => tie_break_keys(node.entity),

@@ -1,5 +1,6 @@
 //! Details of plans and errors that answers alone do not show.
 
+mod buckets;
 mod relational;
 
 use expect_test::Expect;

@@ -95,6 +95,10 @@ impl Time {
         }
     }
 
+    pub(super) fn utc(self) -> DateTime {
+        self.utc
+    }
+
     /// Returns the text in UTC that has the same order as the time, and is the same for all texts of the time.
     pub(crate) fn canonical(self) -> Value {
         self.utc.to_string().into()
@@ -113,7 +117,7 @@ pub(crate) fn day_from_number(form: Option<TimeForm>, number: f64) -> Option<Str
     utc_from_number(form, number).map(|utc| utc.date().to_string())
 }
 
-fn utc_from_number(form: Option<TimeForm>, number: f64) -> Option<DateTime> {
+pub(super) fn utc_from_number(form: Option<TimeForm>, number: f64) -> Option<DateTime> {
     let is_millis = match form {
         Some(TimeForm::UnixMillis) => true,
         Some(TimeForm::UnixSeconds) => false,

@@ -11,6 +11,7 @@ pub(super) fn kind(error: &Error) -> ErrorKind {
         Some(&SqlState::TOO_MANY_CONNECTIONS) => ErrorKind::Full,
         Some(&SqlState::T_R_DEADLOCK_DETECTED) => ErrorKind::Blocked,
         Some(&SqlState::NUMERIC_VALUE_OUT_OF_RANGE) => ErrorKind::OutOfRange,
+        Some(&SqlState::INVALID_PARAMETER_VALUE) => ErrorKind::InvalidValue,
         _ if is_stale(error) => ErrorKind::Stale,
         _ => ErrorKind::Other,
     }

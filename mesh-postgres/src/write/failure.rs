@@ -65,7 +65,7 @@ impl Errors for PostgresTransaction {
         let is_known = error.code().is_some_and(|code| *code != SqlState::READ_ONLY_SQL_TRANSACTION);
         match Connection::kind(error) {
             ErrorKind::TimedOut => return ResolveError::TimedOut,
-            ErrorKind::Other | ErrorKind::OutOfRange if is_known => {
+            ErrorKind::Other | ErrorKind::OutOfRange | ErrorKind::InvalidValue if is_known => {
                 return ResolveError::new(with_causes(error));
             }
             _ => {}

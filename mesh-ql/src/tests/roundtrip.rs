@@ -43,12 +43,12 @@ fn printed_text() {
     let text = r#"{"user":{
         "$having":{"and":[{"aggregate":"n","op":"gt","value":1},{"not":{"field":"role","op":"isNull"}}]},
         "$aggregate":{"n":{"fn":"count","field":"*"},"s":{"fn":"sum","field":"age","distinct":true}},
-        "$groupBy":["role"],"$page":{"after":null,"first":5.0},
+        "$groupBy":["role",{"as":"m","by":"month","zone":"Europe/Berlin","field":"at"}],"$page":{"after":null,"first":5.0},
         "$orderBy":[{"field":"role","direction":"asc","nulls":"last"},{"aggregate":"n","direction":"desc","nulls":"first"}],
         "$where":{"or":[{"value":[1,1.0,1e30,"a\u0000"],"op":"in","field":"age"},{"field":"a","op":"eq","value":-0.5}]},
         "$select":{"role":true}}}"#;
     let query = parse(Format::Json, text, &Limits::default()).unwrap();
-    expect![[r#"{"user":{"$select":{"role":true},"$where":{"or":[{"field":"age","op":"in","value":[1,1.0,1e+30,"a\u0000"]},{"field":"a","op":"eq","value":-0.5}]},"$orderBy":[{"field":"role","direction":"asc"},{"aggregate":"n","direction":"desc","nulls":"first"}],"$page":{"first":5},"$groupBy":["role"],"$aggregate":{"n":{"fn":"count"},"s":{"fn":"sum","field":"age","distinct":true}},"$having":{"and":[{"aggregate":"n","op":"gt","value":1},{"not":{"field":"role","op":"isNull"}}]}}}"#]].assert_eq(&print_json(&query));
+    expect![[r#"{"user":{"$select":{"role":true},"$where":{"or":[{"field":"age","op":"in","value":[1,1.0,1e+30,"a\u0000"]},{"field":"a","op":"eq","value":-0.5}]},"$orderBy":[{"field":"role","direction":"asc"},{"aggregate":"n","direction":"desc","nulls":"first"}],"$page":{"first":5},"$groupBy":["role",{"field":"at","by":"month","as":"m","zone":"Europe/Berlin"}],"$aggregate":{"n":{"fn":"count"},"s":{"fn":"sum","field":"age","distinct":true}},"$having":{"and":[{"aggregate":"n","op":"gt","value":1},{"not":{"field":"role","op":"isNull"}}]}}}"#]].assert_eq(&print_json(&query));
     expect!["QL cannot express '$where' (in user); use JSON"]
         .assert_eq(&print_ql(&query).unwrap_err().to_string());
 }

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::{
-    Aggregate, AggregateFn, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, Limits, Literal,
-    Name, Nulls, Operand, OrParam, OrderBy, OrderKey, Page, Quantifier, Query, ReadNode, RelationCondition,
-    Selection, Spanned, Subject,
+    Aggregate, AggregateFn, Bucket, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, GroupKey,
+    Limits, Literal, Name, Nulls, Operand, OrParam, OrderBy, OrderKey, Page, Quantifier, Query, ReadNode,
+    RelationCondition, Selection, Spanned, Subject, TimeUnit,
 };
 
 /// Bounds that no random query exceeds.
@@ -95,6 +95,8 @@ fn tidy(entries: Vec<Entry>, mut controls: Controls) -> ReadNode {
     controls
         .aggregates
         .retain(|aggregate| select.iter().all(|selection| *selection.key() != aggregate.alias));
+    let keys = controls.group.as_deref().map_or(&[][..], Vec::as_slice);
+    controls.aggregates.retain(|aggregate| keys.iter().all(|key| *key.name() != aggregate.alias));
     if select.is_empty() && controls.aggregates.is_empty() {
         select.push(Selection::Field { name: "id".into(), alias: None });
     }
@@ -118,7 +120,7 @@ fn controls() -> impl Strategy<Value = Controls> {
         order,
         option::weighted(0.3, page()),
         option::weighted(0.3, names()),
-        option::weighted(0.3, names()),
+        option::weighted(0.3, group_keys()),
         prop_oneof![2 => Just(Vec::new()), 1 => aggregates()],
         option::weighted(0.3, filter(true)),
     );
@@ -171,6 +173,20 @@ fn names() -> impl Strategy<Value = Vec<Name>> {
     vec(any::<String>(), 1..3).prop_map(|names| {
         let mut seen = HashSet::new();
         names.into_iter().filter(|name| seen.insert(name.clone())).map(Name::from).collect()
+    })
+}
+
+fn group_keys() -> impl Strategy<Value = Vec<GroupKey>> {
+    let bucket = (any::<String>(), select(&TimeUnit::ALL[..]), "[A-Za-z_]{1,9}", option::of(any::<String>()));
+    let bucket = bucket.prop_map(|(field, unit, alias, zone)| {
+        let zone = zone.filter(|_| !unit.is_within_day()).map(Name::from);
+        GroupKey::Bucket(Bucket { field: field.into(), unit: unit.into(), alias: alias.into(), zone })
+    });
+    let field = any::<String>().prop_map(|name| GroupKey::Field(name.into()));
+    vec(prop_oneof![2 => field, 1 => bucket], 1..3).prop_map(|mut keys| {
+        let mut seen = HashSet::new();
+        keys.retain(|key| seen.insert(key.name().value.clone()));
+        keys
     })
 }
 

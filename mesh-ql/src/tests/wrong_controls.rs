@@ -76,6 +76,32 @@ fn operands() {
 }
 
 #[test]
+fn buckets() {
+    check(expect![[r#"
+        "$groupBy": [{}]
+            A bucket of '$groupBy' needs 'field', 'by' and 'as' @ 2:14 (user)
+        "$groupBy": [1]
+            '$groupBy' must list field names and buckets, not a number @ 2:14 (user)
+        "$groupBy": [{"field": "at", "by": "month"}]
+            A bucket of '$groupBy' needs 'field', 'by' and 'as' @ 2:14 (user)
+        "$groupBy": [{"field": "at", "by": "monat", "as": "m"}]
+            Unknown unit of time 'monat'; expected 'year', 'quarter', 'month', 'week', 'day', 'hour' or 'minute' @ 2:36 (user)
+        "$groupBy": [{"field": "at", "by": "month", "as": "1"}]
+            Alias '1' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 2:51 (user)
+        "$groupBy": [{"field": "at", "by": "month", "as": "m", "timezone": "UTC"}]
+            Unknown key 'timezone'; expected 'field', 'by', 'as' or 'zone' @ 2:56 (user)
+        "$groupBy": [{"field": "at", "by": "hour", "as": "m", "zone": "UTC"}]
+            'zone' cannot be used with 'hour', only with days and longer units @ 2:63 (user)
+        "$groupBy": ["m", {"field": "at", "by": "hour", "as": "m"}]
+            '$groupBy' names 'm' twice @ 2:55 (user)
+        "$groupBy": [{"field": "at", "by": "day", "as": "a"}], "$aggregate": {"a": {"fn": "count"}}
+            Alias 'a' is that of a bucket too; choose another alias @ 2:71 (user)
+        "$distinct": [{"field": "at", "by": "day", "as": "a"}]
+            '$distinct' must list field names, not an object @ 2:15 (user)
+    "#]]);
+}
+
+#[test]
 fn filter_trees() {
     check(expect![[r#"
             "$where": {"field": "id", "op": "eq", "val": 1}
@@ -205,11 +231,11 @@ fn field_lists() {
             "$distinct": ["id", 1]
                 '$distinct' must list field names, not a number @ 2:21 (user)
             "$distinct": ["id", "id"]
-                '$distinct' names field 'id' twice @ 2:21 (user)
+                '$distinct' names 'id' twice @ 2:21 (user)
             "$groupBy": [ ]
                 '$groupBy' is empty; leave it out instead @ 2:13 (user)
             "$groupBy": ["a\"b\\", "a\"b\\"]
-                '$groupBy' names field 'a"b\' twice @ 2:24 (user)
+                '$groupBy' names 'a"b\' twice @ 2:24 (user)
             "$groupBy": ["id"], "$distinct": ["id"]
                 '$distinct' cannot be combined with '$groupBy' or '$aggregate' @ 2:21 (user)
         "#]]);

@@ -25,6 +25,7 @@ pub(crate) fn resolve_error(request_id: &str, error: &ResolveError) {
         | ResolveError::ExportTooLong { .. }
         | ResolveError::TooManyBytes { .. }
         | ResolveError::SortTooLarge { .. }
+        | ResolveError::UnknownZone { .. }
         | ResolveError::SumOverflow => {}
         // These can be very frequent under overload.
         ResolveError::Busy => tracing::debug!(request = %request_id, "{error}"),

@@ -152,7 +152,7 @@ const BANNER: &str = r#"{"user":{"banner":{"upload":true}}}"#;
 async fn a_custom_handler_is_given_all_details() {
     let fixture = Fixture::new();
     let meta = part("meta", "application/json", r#"{"free": 1.50}"#);
-    let (status, headers, body) = fixture.upload("user", BANNER, &(file("hi") + &meta)).await;
+    let (status, headers, body) = fixture.upload("user", BANNER, &(file("hi") + meta.as_str())).await;
     assert_eq!((status, &body["id"]), (201, &json!("new/one")));
     assert_eq!(headers["location"], "/mesh/user/new%2Fone");
     let (status, _, _) = fixture.upload("user/no-such/banner", BANNER, &file("hi")).await;
@@ -165,7 +165,7 @@ async fn a_custom_handler_is_given_all_details() {
         assert_eq!(handled[1].id.as_deref(), Some("no-such"));
     }
     let refuse = part("meta", "application/json", r#"{"refuse": true}"#);
-    let (status, _, body) = fixture.upload("user/7/banner", BANNER, &(file("no") + &refuse)).await;
+    let (status, _, body) = fixture.upload("user/7/banner", BANNER, &(file("no") + refuse.as_str())).await;
     assert_eq!((status, body["message"].as_str()), (400, Some("not today")));
     assert_eq!(fixture.get(&format!("/mesh/files/{}", ContentHash::digest(b"no").key())).await.0, 404);
     assert_eq!(fixture.pending(), 0);

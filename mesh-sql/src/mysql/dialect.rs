@@ -7,6 +7,7 @@ use sea_query::{BinOper, Expr, ExprTrait as _, MysqlQueryBuilder, OnConflict, Qu
 use super::Operand;
 use super::Param;
 use super::aggregate;
+use super::bucket;
 use super::json;
 use super::type_class::{TypeClass, call, charset};
 use crate::class::Class as _;
@@ -15,7 +16,7 @@ use crate::dialect::{self, Dialect, IdPart};
 use crate::param;
 use crate::statement::{Params, ValueOrInput};
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, CompareOp};
+use mesh_plan::plan::{Aggregate, Bucket, CompareOp};
 
 /// The collation under which only identical texts are equal.
 pub const BINARY_COLLATION: &str = "utf8mb4_nopad_bin";
@@ -173,6 +174,14 @@ impl Dialect for MySql {
         ty: JsonType,
     ) -> Operand {
         json::find(params, &document, at, ty)
+    }
+
+    fn bucket(&self, value: Operand, bucket: &Bucket) -> Operand {
+        bucket::lower(value, bucket)
+    }
+
+    fn knows_zone(&self, zone: &str) -> Expr {
+        bucket::knows_zone(zone)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

@@ -46,6 +46,7 @@ fn mesh() -> Mesh {
                     ("title", "text COLLATE utf8mb4_nopad_bin"),
                     ("likes", "int"),
                     ("author_id", "int"),
+                    ("created_at", "datetime"),
                 ],
             ),
             table("tags", &[("id", "int"), ("label", "text COLLATE utf8mb4_nopad_bin")]),
@@ -58,6 +59,8 @@ fn mesh() -> Mesh {
             post.field("id", FieldType::Integer)
                 .field("title", FieldType::String)
                 .field("likes", FieldType::Integer)
+                .field("createdAt", FieldType::Datetime)
+                .column("createdAt", "created_at")
         })
         .entity("tag", |tag| tag.field("id", FieldType::Integer).field("label", FieldType::String))
         .relation("post.author", JoinDocument::one("user", "posts.author_id = users.id"))
@@ -155,6 +158,18 @@ fn a_sum_that_does_not_fit_fails() {
         expect![[
             r#"SELECT CAST(`c1` AS CHAR), `c2` FROM (SELECT `g`.`k0` AS `c1`, `g`.`a0` AS `c2`, `g`.`a0` AS `s0`, `g`.`k0` AS `s1` FROM (SELECT `t0`.`title` AS `k0`, (CASE WHEN SUM(`t0`.`likes`) NOT BETWEEN -9223372036854775808 AND 9223372036854775807 THEN 9223372036854775807 + COUNT(*) ELSE CAST(SUM(`t0`.`likes`) AS SIGNED) END) AS `a0` FROM `posts` AS `t0` GROUP BY `t0`.`title`) AS `g` ORDER BY `g`.`a0` IS NULL ASC, `g`.`a0` ASC, `g`.`k0` IS NULL ASC, `g`.`k0` ASC LIMIT 51) AS `q0` ORDER BY `q0`.`s0` IS NULL ASC, `q0`.`s0` ASC, `q0`.`s1` IS NULL ASC, `q0`.`s1` ASC"#
         ]],
+    );
+}
+
+#[test]
+fn buckets_are_texts_of_times_in_their_zone() {
+    check(
+        None,
+        r#"{"post": {"$select": {"week": true}, "$groupBy": [{"field": "createdAt", "by": "week", "as": "week", "zone": "Europe/Berlin"}],
+            "$aggregate": {"n": {"fn": "count"}}, "$having": {"field": "week", "op": "lt", "value": "2026"}}}"#,
+        expect![[r#"
+            SELECT CAST(`c1` AS CHAR), `c2` FROM (SELECT `g`.`k0` AS `c1`, `g`.`a0` AS `c2`, `g`.`k0` AS `s0` FROM (SELECT CONVERT(DATE_FORMAT(CONVERT_TZ((CASE WHEN DAYOFMONTH(`t0`.`created_at`) <> 0 AND MONTH(`t0`.`created_at`) <> 0 THEN `t0`.`created_at` END), '+00:00', 'Europe/Berlin') - INTERVAL WEEKDAY(CONVERT_TZ((CASE WHEN DAYOFMONTH(`t0`.`created_at`) <> 0 AND MONTH(`t0`.`created_at`) <> 0 THEN `t0`.`created_at` END), '+00:00', 'Europe/Berlin')) DAY, '%Y-%m-%d') USING `utf8mb4`) COLLATE `utf8mb4_nopad_bin` AS `k0`, COUNT(*) AS `a0` FROM `posts` AS `t0` WHERE (CASE WHEN CONVERT_TZ('2000-01-01 00:00:00', '+00:00', 'Europe/Berlin') IS NULL THEN (SELECT 1 UNION SELECT 2) ELSE TRUE END) GROUP BY CONVERT(DATE_FORMAT(CONVERT_TZ((CASE WHEN DAYOFMONTH(`t0`.`created_at`) <> 0 AND MONTH(`t0`.`created_at`) <> 0 THEN `t0`.`created_at` END), '+00:00', 'Europe/Berlin') - INTERVAL WEEKDAY(CONVERT_TZ((CASE WHEN DAYOFMONTH(`t0`.`created_at`) <> 0 AND MONTH(`t0`.`created_at`) <> 0 THEN `t0`.`created_at` END), '+00:00', 'Europe/Berlin')) DAY, '%Y-%m-%d') USING `utf8mb4`) COLLATE `utf8mb4_nopad_bin`) AS `g` WHERE `g`.`k0` < ? ORDER BY `g`.`k0` IS NULL ASC, `g`.`k0` ASC LIMIT 51) AS `q0` ORDER BY `q0`.`s0` IS NULL ASC, `q0`.`s0` ASC
+              -- "2026""#]],
     );
 }
 

@@ -7,6 +7,7 @@ use sea_query::{Expr, ExprTrait as _, PostgresQueryBuilder, QueryBuilder, Select
 use super::Operand;
 use super::Param;
 use super::aggregate;
+use super::bucket;
 use super::charset::Charset;
 use super::compare::{self, never};
 use super::json;
@@ -18,7 +19,7 @@ use crate::param;
 use crate::statement::{Params, ValueOrInput};
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, CompareOp};
+use mesh_plan::plan::{Aggregate, Bucket, CompareOp};
 
 /// The dialect of PostgreSQL, with the features and settings in which databases differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,6 +156,14 @@ impl Dialect for Postgres {
         ty: JsonType,
     ) -> Operand {
         json::find(params, &self.charset, self.is_json, &document, at, ty)
+    }
+
+    fn bucket(&self, value: Operand, bucket: &Bucket) -> Operand {
+        bucket::lower(value, bucket)
+    }
+
+    fn knows_zone(&self, zone: &str) -> Expr {
+        bucket::knows_zone(zone)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

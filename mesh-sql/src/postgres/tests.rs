@@ -194,6 +194,19 @@ fn groups_cast_their_sums() {
 }
 
 #[test]
+fn buckets_are_texts_of_times_in_their_zone() {
+    check(
+        None,
+        r#"{"post": {"$select": {"week": true}, "$groupBy": [{"field": "createdAt", "by": "week", "as": "week", "zone": "Europe/Berlin"}],
+            "$aggregate": {"n": {"fn": "count"}}, "$having": {"field": "week", "op": "lt", "value": "2026"}}}"#,
+        expect![[r#"
+            SELECT CAST("c1" AS text), "c2" FROM (SELECT "g"."k0" AS "c1", "g"."a0" AS "c2" FROM (SELECT pg_catalog.substring(pg_catalog.to_char(pg_catalog.date_trunc('week', pg_catalog.timezone('Europe/Berlin', "t0"."created_at")), 'YYYY-MM-DD AD'), '^([0-9]{4}-.*) AD$') COLLATE "C" AS "k0", COUNT(*) AS "a0" FROM "posts" AS "t0" WHERE pg_catalog.timezone('Europe/Berlin', CAST('2000-01-01' AS timestamp)) IS NOT NULL GROUP BY pg_catalog.substring(pg_catalog.to_char(pg_catalog.date_trunc('week', pg_catalog.timezone('Europe/Berlin', "t0"."created_at")), 'YYYY-MM-DD AD'), '^([0-9]{4}-.*) AD$') COLLATE "C") AS "g" WHERE "g"."k0" OPERATOR(pg_catalog.<) CAST($1 AS text) ORDER BY "g"."k0" ASC LIMIT 51) AS "q0"
+              -- "2026"
+        "#]],
+    );
+}
+
+#[test]
 fn several_point_reads_are_one_statement() {
     let published = |_: &str, entity: &Entity| match entity.key.as_str() {
         "post" => Access::all().when(Condition::equal("status", "out")),

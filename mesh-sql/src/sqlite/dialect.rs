@@ -1,11 +1,11 @@
 //! The SQL dialect of SQLite.
 
-use mesh_ql::AggregateFn;
-use mesh_schema::NativeType;
+use mesh_ql::{AggregateFn, TimeUnit};
+use mesh_schema::{NativeType, TimeForm};
 use sea_query::{Expr, ExprTrait as _, Func, Query, QueryBuilder, SqliteQueryBuilder};
 
 use super::class::Mixed;
-use super::{Operand, Param, functions};
+use super::{Operand, Param, functions, time_form_name};
 use crate::class::{Class as _, ParamType};
 use crate::dialect::Dialect;
 use crate::pattern::prefix_bound;
@@ -13,7 +13,7 @@ use crate::statement::{Params, ValueOrInput};
 use crate::{custom, param};
 use mesh_plan::Mutation;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, CompareOp};
+use mesh_plan::plan::{Aggregate, Bucket, CompareOp};
 
 /// The maximum number of values of a list that are bound one by one. Longer lists are one parameter, so that SQLite's limit of
 /// 32,766 parameters is not reached.
@@ -142,6 +142,15 @@ impl Dialect for Sqlite {
         Operand::new(Func::cust(functions::JSON).arg(document.expr).arg(at).arg(ty).into(), Mixed::ONE_FORM)
     }
 
+    fn bucket(&self, value: Operand, bucket: &Bucket) -> Operand {
+        let zone = bucket.zone.as_deref();
+        Operand::new(period(value.expr, bucket.unit, bucket.time_form, zone), Mixed::ONE_FORM)
+    }
+
+    fn knows_zone(&self, zone: &str) -> Expr {
+        period(Expr::Constant(0.into()), TimeUnit::Day, None, Some(zone)).is_not_null()
+    }
+
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {
         // SQLite would count all rows of a table for `count(*)` in one step, which cannot be interrupted.
         let Some(column) = column else {
@@ -160,6 +169,12 @@ impl Dialect for Sqlite {
         let expr = custom::aggregate(function, column.expr, distinct.then_some("DISTINCT ?"));
         Operand::new(expr, if is_value { column.class } else { Mixed::ONE_FORM })
     }
+}
+
+fn period(value: Expr, unit: TimeUnit, form: Option<TimeForm>, zone: Option<&str>) -> Expr {
+    let zone = zone.map_or_else(Expr::null, |zone| Expr::Constant(zone.into()));
+    let function = Func::cust(functions::PERIOD).arg(value).arg(Expr::Constant(unit.as_str().into()));
+    function.arg(Expr::Constant(time_form_name(form).into())).arg(zone).into()
 }
 
 /// Tests whether a value is in a list of [`super::list`].

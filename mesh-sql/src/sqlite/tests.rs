@@ -336,3 +336,23 @@ fn keyset() {
           -- the cursor's value 0, the cursor's value 0, the cursor's value 1, 51, 51, 51
     "#]].assert_eq(&out);
 }
+
+#[test]
+fn buckets_are_computed_by_a_function() {
+    check(
+        None,
+        r#"{"post": {"$select": {"week": true}, "$groupBy": [{"field": "createdAt", "by": "week", "as": "week", "zone": "Europe/Berlin"}],
+            "$aggregate": {"n": {"fn": "count"}}, "$having": {"field": "week", "op": "lt", "value": "2026"}}}"#,
+        expect![[r#"
+            post: collection of posts
+              fields  week, n
+              group   by (week of created_at in Europe/Berlin) giving (n = count(*)) having week of created_at in Europe/Berlin < "2026"
+              order   week of created_at in Europe/Berlin asc nulls last
+              page    first 50
+
+            post
+            SELECT "g"."k0", "g"."a0" FROM (SELECT mesh_period("t0"."created_at", 'week', '', 'Europe/Berlin') AS "k0", COUNT(1) AS "a0" FROM "posts" AS "t0" WHERE mesh_period(0, 'day', '', 'Europe/Berlin') IS NOT NULL GROUP BY mesh_period("t0"."created_at", 'week', '', 'Europe/Berlin')) AS "g" WHERE "g"."k0" < ? ORDER BY "g"."k0" ASC NULLS LAST LIMIT ?
+              -- "2026", 51
+        "#]],
+    );
+}

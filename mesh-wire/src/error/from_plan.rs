@@ -115,6 +115,7 @@ impl From<ResolveError> for WireError {
             | ResolveError::TooManyBytes { .. } => {
                 Self::validation(error.to_string()).with_code(Code::ResultTooLarge)
             }
+            ResolveError::UnknownZone { .. } => Self::validation(error.to_string()),
             ResolveError::SumOverflow => Self::validation(error.to_string()).with_code(Code::SumOverflow),
             ResolveError::SortTooLarge { ref path, .. } => {
                 let path = path.clone();

@@ -210,6 +210,28 @@ def aggregate(name: str) -> AggregateName:
     return AggregateName({"aggregate": name}, None, None)
 
 
+class BucketName(Ordering[Any, str], Matching[Any], Sorting[Any]):
+    """A bucket of a group shape, in `having` and `order_by`."""
+
+
+def bucket(name: str) -> BucketName:
+    """Refers to a bucket of a group shape by its name, in `having` and `order_by`."""
+    return BucketName({"field": name}, None, "string")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bucket:
+    """A key of a group shape that is a period of time, as in `Annotated[str | None, post.created_at.by("month")]`."""
+
+    field: str
+    unit: str
+    zone: str | None
+    entity: str
+
+    def _json(self, name: str) -> dict[str, Any]:
+        return {"field": self.field, "by": self.unit, "as": name, **({"zone": self.zone} if self.zone else {})}
+
+
 class RelationAggregate(Sorting[E]):
     """An aggregate of the related records, which records can be ordered by."""
 

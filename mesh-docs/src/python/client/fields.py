@@ -1,5 +1,8 @@
 # The fields of an entity, by kind
 
+DayUnit = Literal["year", "quarter", "month", "week", "day"]
+"""The length of a period of days."""
+
 
 class Field(Operand[E]):
     """A field of an entity, or of a record that to-one relations lead to."""
@@ -16,6 +19,11 @@ class Field(Operand[E]):
         if self._subject["field"] != self._name:
             raise TypeError(f"aggregates take fields of {self._entity!r} itself, not {self._subject['field']!r}")
         return Aggregate(fn, self._name, self._owner, kind or self._kind or "scalar", distinct)
+
+    def _bucket(self, unit: str, zone: str | None = None) -> Bucket:
+        if self._subject["field"] != self._name:
+            raise TypeError(f"buckets take fields of {self._entity!r} itself, not {self._subject['field']!r}")
+        return Bucket(self._name, unit, zone, self._owner)
 
 
 class ComputedField(Field[E]):
@@ -88,9 +96,22 @@ class BooleanField(Equality[E, bool], Sorting[E], Countable[E]):
 class DatetimeField(Ordering[E, DatetimeValue], Sorting[E], Ranged[E], Countable[E]):
     """A field with times, which are ISO 8601 text in results."""
 
+    @overload
+    def by(self, unit: DayUnit, *, zone: str | None = None) -> Bucket: ...
+    @overload
+    def by(self, unit: Literal["hour", "minute"]) -> Bucket: ...
+    def by(self, unit: str, *, zone: str | None = None) -> Bucket:
+        """The period of time in which the value lies, as a key of groups: the first day of the period as text, or the
+        first instant of an hour or a minute. Periods begin in UTC or in an IANA time zone."""
+        return self._bucket(unit, zone)
+
 
 class DateField(Ordering[E, DateValue], Sorting[E], Ranged[E], Countable[E]):
     """A field with dates, which are ISO 8601 text in results."""
+
+    def by(self, unit: DayUnit) -> Bucket:
+        """The period of time in which the day lies, as a key of groups: the first day of the period as text."""
+        return self._bucket(unit)
 
 
 class UuidField(Equality[E, UuidValue], Sorting[E], Countable[E]):

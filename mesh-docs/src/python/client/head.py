@@ -43,7 +43,7 @@ import uuid as _uuid
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, Final, Generic, Literal, NoReturn, ParamSpec, TypeVar, Union
+from typing import TYPE_CHECKING, Any, BinaryIO, Concatenate, Final, Generic, Literal, NoReturn, ParamSpec, TypeVar, Union, overload
 
 __all__ = [
     "AsyncClient",
@@ -63,6 +63,7 @@ __all__ = [
     "Uploaded",
     "aggregate",
     "alias",
+    "bucket",
     "count",
     "nested",
     "param",

@@ -48,8 +48,8 @@ class _Plan:
 
     select: dict[str, Any]
     aggregates: dict[str, Any]
-    keys: list[str]
-    """The fields of the selection, which are the keys of groups and of distinct items."""
+    keys: list[str | dict[str, Any]]
+    """The fields and buckets of the selection, which are the keys of groups and of distinct items."""
     columns: dict[str, str]
     """The kinds of the columns of a table, by their names such as `author.name`."""
     build: Callable[[Any], Any] | None
@@ -131,11 +131,20 @@ def _read_shape(schema: Schema, entity: str, shape: type[Any], outer: tuple[type
         where = f"{shape.__name__}.{name}"
         hint, notes = _unwrapped(annotation)
         folded = next((note for note in notes if isinstance(note, Aggregate)), None)
+        period = next((note for note in notes if isinstance(note, Bucket)), None)
         alternatives, has_none = _alternatives(hint)
         if folded is not None:
             builder = _aggregated(where, entity, folded, alternatives, has_none)
             plan.aggregates[name] = folded._json()
             plan.columns[name] = folded.kind
+        elif period is not None:
+            if period.entity != entity:
+                raise ShapeError(f"{where}: a bucket of {period.entity!r} is in a shape of {entity!r}")
+            kind = "datetime" if period.unit in ("hour", "minute") else "date"
+            builder = _scalar(where, "a bucket", kind, True, alternatives, has_none)
+            plan.select[name] = True
+            plan.keys.append(period._json(name))
+            plan.columns[name] = kind
         else:
             target = next((note.name for note in notes if isinstance(note, _Alias)), name)
             target = target if target in info.members else info.wire(target)

@@ -13,12 +13,15 @@ type Grouping = { readonly $groupBy: unknown } | { readonly $aggregate: unknown 
 type Aliases<N> = N extends { readonly $aggregate: infer A } ? Text<keyof A> : never;
 /** The fields that a grouped or distinct list can select, order and filter by. */
 type Keys<N> = N extends { readonly $groupBy: readonly (infer F)[] }
-  ? F
+  ? F extends { readonly as: infer A }
+    ? A
+    : F
   : N extends { readonly $distinct: readonly (infer F)[] }
     ? F
     : N extends { readonly $aggregate: unknown }
       ? never
       : PropertyKey;
+type Buckets<N> = N extends { readonly $groupBy: readonly (infer F)[] } ? (F extends { readonly as: infer A } ? A : never) : never;
 type NotEmpty<T, Why extends string> = T extends readonly [] ? Refused<Why> : unknown;
 
 /** The kind of the field at the end of a path; `never` if it does not exist. */
@@ -57,7 +60,7 @@ type LongOrder<S, E, O> = O extends readonly (infer I)[]
   : never;
 type CheckedOrder<S, E, N, L> = N extends Grouping | { readonly $distinct: unknown }
   ? N extends { readonly $groupBy: unknown }
-    ? readonly (Order<FieldsOf<S, E, Sortable> & Keys<N>> | AggregateOrder<Aliases<N>>)[] | undefined
+    ? readonly (Order<(FieldsOf<S, E, Sortable> & Keys<N>) | Buckets<N>> | AggregateOrder<Aliases<N>>)[] | undefined
     : L extends "many"
       ? Refused<"the aggregates of a relation without $groupBy are one object">
       : readonly (Order<FieldsOf<S, E, Sortable> & Keys<N>> | AggregateOrder<Aliases<N>>)[] | undefined
@@ -68,7 +71,7 @@ type CheckedControl<S, E, N, K, L> = K extends "$where"
     ? CheckedOrder<S, E, N, L>
     : K extends "$having"
       ? N extends (L extends "many" ? { readonly $groupBy: unknown } : Grouping)
-        ? Tree<Aggregated<Aliases<N>> | FieldTest<S, E, [], Keys<N>>>
+        ? Tree<Aggregated<Aliases<N>> | FieldTest<S, E, [], Keys<N>> | BucketTest<Buckets<N>>>
         : Refused<L extends "many" ? "$having of a relation needs $groupBy" : "$having needs $groupBy or $aggregate">
       : K extends "$page"
         ? L extends "many"
@@ -91,7 +94,7 @@ type CheckedControl<S, E, N, K, L> = K extends "$where"
             : K extends "$aggregate"
               ? [Aliases<N>] extends [never]
                 ? Refused<"$aggregate is empty">
-                : { readonly [A in Aliases<N>]: A extends AllKeys<At<N, "$select">> ? Refused<"the alias is also selected"> : unknown }
+                : { readonly [A in Aliases<N>]: A extends AllKeys<At<N, "$select">> | Buckets<N> ? Refused<"the alias is also selected"> : unknown }
               : unknown;
 
 /** The names that begin like another one. */
@@ -115,9 +118,11 @@ type CheckedSelect<S, E, N, P> = [AllKeys<P>] extends [never]
           ? CheckedNode<S, Target<Part<S, E, "relations">[F]>, At<P, F>, LevelOf<Part<S, E, "relations">[F]>> | undefined | Inherited<F>
           : F extends keyof Part<S, E, "fields">
             ? true | undefined | Inherited<F>
-            : N extends Grouping | { readonly $distinct: unknown }
-              ? Refused<Missing<F, Keys<N>>>
-              : CheckedAlias<S, E, F, At<P, F>>
+            : F extends Buckets<N>
+              ? true | undefined
+              : N extends Grouping | { readonly $distinct: unknown }
+                ? Refused<Missing<F, Keys<N>>>
+                : CheckedAlias<S, E, F, At<P, F>>
         : Refused<"groups and distinct items have their keys only">;
     };
 type CheckedNode<S, E, N, L> = {

@@ -100,6 +100,14 @@ type Fold<S, E> =
   | { readonly fn: "count"; readonly field: FieldsOf<S, E, Sortable>; readonly distinct: boolean }
   | { readonly fn: "sum" | "avg"; readonly field: FieldsOf<S, E, Numeric>; readonly distinct?: boolean }
   | { readonly fn: "min" | "max"; readonly field: FieldsOf<S, E, Exclude<keyof Literals, "boolean" | "uuid">>; readonly distinct?: boolean };
+type DayUnit = "year" | "quarter" | "month" | "week" | "day";
+/** A group key that is a period of time; its value is text, or `null`. */
+type Bucket<S, E> = { readonly as: Alias } & (
+  | { readonly field: FieldsOf<S, E, "datetime" | "date">; readonly by: DayUnit; readonly zone?: undefined }
+  | { readonly field: FieldsOf<S, E, "datetime">; readonly by: DayUnit; readonly zone: string }
+  | { readonly field: FieldsOf<S, E, "datetime">; readonly by: "hour" | "minute"; readonly zone?: undefined }
+);
+type BucketTest<A> = OnField & (NullTest<A> | Compared<A, "string">);
 type Forward<Cursor> = {
   readonly first?: Or<number> | undefined;
   readonly last?: undefined;
@@ -118,10 +126,10 @@ export interface OneNode<S, E, Open = false> {
 }
 interface ListNode<S, E, Open> extends OneNode<S, E, Open> {
   readonly $where?: Filter<S, E> | undefined;
-  readonly $orderBy?: readonly (Order<Paths<S, E, Sortable, Hops> | LongPath> | RelationOrder<S, E> | AggregateOrder<Alias>)[] | undefined;
-  readonly $groupBy?: readonly FieldsOf<S, E, Sortable>[];
+  readonly $orderBy?: readonly (Order<Paths<S, E, Sortable, Hops> | LongPath> | RelationOrder<S, E> | AggregateOrder<Alias> | Order<Alias>)[] | undefined;
+  readonly $groupBy?: readonly (FieldsOf<S, E, Sortable> | Bucket<S, E>)[];
   readonly $aggregate?: { readonly [alias: string]: Fold<S, E> };
-  readonly $having?: Tree<Aggregated<Alias> | FieldTest<S, E, []>>;
+  readonly $having?: Tree<Aggregated<Alias> | FieldTest<S, E, []> | BucketTest<Alias>>;
 }
 /** A node for a list in a record. */
 export interface ManyNode<S, E, Open = false> extends ListNode<S, E, Open> {

@@ -12,7 +12,9 @@ type PickedValue<S, E, K, V> = V extends undefined
         ? Part<S, E, "fields">[F]
         : V extends { readonly $relation: infer R extends keyof Part<S, E, "relations"> }
           ? Nested<S, Part<S, E, "relations">[R], V>
-          : never;
+          : V extends true
+            ? string | null // a bucket
+            : never;
 /** The value of a relation: a record, a list, groups, or one object of aggregates. */
 type Nested<S, R, N> = N extends { readonly $select: infer P }
   ? R extends Many<infer T>

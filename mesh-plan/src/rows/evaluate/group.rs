@@ -19,8 +19,9 @@ pub(super) fn fold<'a>(
     evaluation: &Evaluation<'_>,
     grouping: &Grouping,
 ) -> Result<Records<'a>, ResolveError> {
+    add_buckets(&mut records, grouping, evaluation.deadline)?;
     let column = |name: &String| records.position(&ColumnSource::Column(name.clone()));
-    let keys: Vec<usize> = grouping.keys.iter().map(column).collect::<Result<_, _>>()?;
+    let keys: Vec<usize> = grouping.keys.iter().map(|key| records.position(key)).collect::<Result<_, _>>()?;
     let columns: Vec<Option<usize>> = (grouping.aggregates.iter())
         .map(|aggregate| aggregate.column.as_ref().map(column).transpose())
         .collect::<Result<_, _>>()?;
@@ -45,7 +46,7 @@ pub(super) fn fold<'a>(
         }
         rows.push(Row { index: 0, cells: Cow::Owned(row) });
     }
-    let keys = grouping.keys.iter().cloned().map(ColumnSource::Column);
+    let keys = grouping.keys.iter().cloned();
     let aggregates = (0..grouping.aggregates.len()).map(ColumnSource::Aggregate);
     let sources = keys.chain(aggregates).map(Some).collect();
     let mut groups = Records { path: records.path, sources, rows };
@@ -53,6 +54,26 @@ pub(super) fn fold<'a>(
         predicate::filter(&mut groups, &evaluation.plan.bind(having), evaluation.deadline)?;
     }
     Ok(groups)
+}
+
+/// Adds a cell to each row for each bucket of the grouping.
+fn add_buckets(
+    records: &mut Records<'_>,
+    grouping: &Grouping,
+    deadline: &DeadlineCheck,
+) -> Result<(), ResolveError> {
+    for key in &grouping.keys {
+        let ColumnSource::Bucket(bucket) = key else { continue };
+        let periods = bucket.periods()?;
+        let column = records.position(&ColumnSource::Column(bucket.column.clone()))?;
+        for row in &mut records.rows {
+            deadline.count_row()?;
+            let period = periods.period_of(cell(row, column).as_ref());
+            row.cells.to_mut().push(period);
+        }
+        records.sources.to_mut().push(Some(key.clone()));
+    }
+    Ok(())
 }
 
 fn cell(row: &[Value], position: usize) -> &Value {

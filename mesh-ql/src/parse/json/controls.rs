@@ -1,36 +1,85 @@
 //! Parsing of `$orderBy`, `$page`, `$distinct` and `$groupBy`.
 
-use super::value::{array, choice, mismatch, object, param, string};
+use super::value::{array, check_alias, choice, mismatch, object, param, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, to_name};
 use crate::parse::token::Token;
-use crate::query::{Direction, Nulls, OrParam, OrderBy, OrderKey, Page, Subject};
+use crate::query::{Bucket, Direction, GroupKey, Nulls, OrParam, OrderBy, OrderKey, Page, Subject, TimeUnit};
 use crate::span::{Name, Spanned};
 
-/// Parses `$distinct` or `$groupBy`: a nonempty list of unique field names. `SPEC §3.8`
-pub(super) fn field_list(parser: &mut Parser<'_>, control: &str) -> Result<Vec<Name>, SyntaxError> {
-    let mut names: Vec<Name> = Vec::new();
-    let expected = format_args!("'{control}' must be an array of field names");
+/// Parses `$distinct`: a nonempty list of unique field names. `SPEC §3.8`
+pub(super) fn distinct(parser: &mut Parser<'_>) -> Result<Vec<Name>, SyntaxError> {
+    unique_list(parser, "$distinct", "field names", |name| name, |parser| Ok(parser.take_text().map(to_name)))
+}
+
+/// Parses `$groupBy`: a nonempty list of unique field names and buckets. `SPEC §3.8`, `SPEC §21.1`
+pub(super) fn group_by(parser: &mut Parser<'_>) -> Result<Vec<GroupKey>, SyntaxError> {
+    unique_list(parser, "$groupBy", "field names and buckets", GroupKey::name, |parser| {
+        match parser.token() {
+            Token::OpenBrace => bucket(parser).map(|bucket| Some(GroupKey::Bucket(bucket))),
+            _ => Ok(parser.take_text().map(|name| GroupKey::Field(to_name(name)))),
+        }
+    })
+}
+
+/// Parses a nonempty list of `entries` with unique names. `entry` parses one of them; `None` if the current token does not
+/// begin one.
+fn unique_list<T>(
+    parser: &mut Parser<'_>,
+    control: &str,
+    entries: &str,
+    name: fn(&T) -> &Name,
+    entry: impl Fn(&mut Parser<'_>) -> Result<Option<T>, SyntaxError>,
+) -> Result<Vec<T>, SyntaxError> {
+    let mut list: Vec<T> = Vec::new();
+    let expected = format_args!("'{control}' must be an array of {entries}");
     let start = array(parser, expected, |parser, index| {
-        let Some(name) = parser.take_text() else {
-            return Err(mismatch(parser, format_args!("'{control}' must list field names")));
+        let Some(found) = entry(parser)? else {
+            return Err(mismatch(parser, format_args!("'{control}' must list {entries}")));
         };
-        let name = to_name(name);
+        let added = name(&found);
         if index >= parser.limits.group_keys {
-            return Err(parser.error(name.span, too_many_keys(parser, control)));
+            return Err(parser.error(added.span, too_many_keys(parser, control)));
         }
-        if names.contains(&name) {
-            let message = format!("'{control}' names field {} twice", Quoted(&name));
-            return Err(parser.error(name.span, message));
+        if list.iter().any(|other| name(other) == added) {
+            let message = format!("'{control}' names {} twice", Quoted(added));
+            return Err(parser.error(added.span, message));
         }
-        names.push(name);
+        list.push(found);
         Ok(())
     })?;
-    if names.is_empty() {
+    if list.is_empty() {
         return Err(parser.error(start, format!("'{control}' is empty; leave it out instead")));
     }
-    Ok(names)
+    Ok(list)
+}
+
+/// Parses a bucket: `{field, by, as, zone?}`. `SPEC §21.1`
+fn bucket(parser: &mut Parser<'_>) -> Result<Bucket, SyntaxError> {
+    let (mut field, mut unit, mut alias, mut zone) = (None, None, None, None);
+    let start = object(parser, "a bucket", |parser, key| {
+        match &*key.value {
+            "field" => field = Some(to_name(string(parser, &key)?)),
+            "by" => unit = Some(choice(parser, ("by", "unit of time"), &TimeUnit::ALL, TimeUnit::as_str)?),
+            "as" => {
+                let name = string(parser, &key)?;
+                check_alias(parser, "Alias", &name)?;
+                alias = Some(to_name(name));
+            }
+            "zone" => zone = Some(to_name(string(parser, &key)?)),
+            name => return Err(parser.error(key.span, unknown("key", name, &["field", "by", "as", "zone"]))),
+        }
+        Ok(())
+    })?;
+    let (Some(field), Some(unit), Some(alias)) = (field, unit, alias) else {
+        return Err(parser.error(start, "A bucket of '$groupBy' needs 'field', 'by' and 'as'"));
+    };
+    if let Some(zone) = zone.as_ref().filter(|_| unit.is_within_day()) {
+        let message = format!("'zone' cannot be used with '{}', only with days and longer units", *unit);
+        return Err(parser.error(zone.span, message));
+    }
+    Ok(Bucket { field, unit, alias, zone })
 }
 
 /// Returns the message for a list with more keys than the bound allows. `SPEC §3.11`

@@ -3,14 +3,14 @@
 use std::fmt::Display;
 
 use super::aggregate::aggregates;
-use super::controls::{field_list, order, page};
+use super::controls::{distinct, group_by, order, page};
 use super::filter::{HAVING, WHERE, filter};
 use super::value::{boolean, check_alias, mismatch, object, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::parse::token::Token;
-use crate::query::{CONTROLS, Controls, ReadNode, Selection};
+use crate::query::{CONTROLS, Controls, GroupKey, ReadNode, Selection};
 use crate::span::{Name, Span, Spanned};
 
 /// The position of a read node in the query.
@@ -63,8 +63,8 @@ fn control<'t>(
         "$where" => controls.filter = Some(Spanned { value: filter(parser, &WHERE)?, span }),
         "$orderBy" => controls.order = Spanned { value: order(parser)?, span },
         "$page" => controls.page = Some(Spanned { value: page(parser)?, span }),
-        "$distinct" => controls.distinct = Some(Spanned { value: field_list(parser, "$distinct")?, span }),
-        "$groupBy" => controls.group = Some(Spanned { value: field_list(parser, "$groupBy")?, span }),
+        "$distinct" => controls.distinct = Some(Spanned { value: distinct(parser)?, span }),
+        "$groupBy" => controls.group = Some(Spanned { value: group_by(parser)?, span }),
         "$aggregate" => controls.aggregates = Spanned { value: aggregates(parser)?, span },
         "$having" => controls.having = Some(Spanned { value: filter(parser, &HAVING)?, span }),
         name => {
@@ -110,6 +110,11 @@ fn check_rules(
     for alias in controls.aggregates.iter().map(|aggregate| &aggregate.alias) {
         if select.iter().any(|selection| selection.key() == alias) {
             let message = format!("Alias {} is also selected; choose another alias", Quoted(alias));
+            return Err(parser.error(alias.span, message));
+        }
+        let buckets = controls.group.iter().flat_map(|group| &group.value);
+        if buckets.filter(|key| matches!(key, GroupKey::Bucket(_))).any(|bucket| bucket.name() == alias) {
+            let message = format!("Alias {} is that of a bucket too; choose another alias", Quoted(alias));
             return Err(parser.error(alias.span, message));
         }
     }

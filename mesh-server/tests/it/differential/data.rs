@@ -364,6 +364,15 @@ impl Entity {
         if self.id == Id::Text { "text" } else { "integer" }
     }
 
+    /// Returns whether PostgreSQL and MariaDB store a field in a type of times.
+    pub(crate) fn stores_times(&self, field: &Field) -> bool {
+        let is_its = |column: &&Column| column.name == field.column;
+        self.columns
+            .iter()
+            .find(is_its)
+            .is_some_and(|column| ["timestamp", "date"].contains(&&*column.postgres))
+    }
+
     /// Returns an entity without relations. The first field is its key.
     pub(crate) fn plain(key: &'static str, fields: &[(&str, Kind)], rows: Vec<Vec<Value>>) -> Self {
         let field = |(name, kind): &(&str, Kind)| Field {

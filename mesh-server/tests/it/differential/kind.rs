@@ -6,13 +6,32 @@ use mesh_schema::FieldType;
 use super::dice::Dice;
 use super::documents::{self, JSON_TYPES};
 
-/// Three times in each of the formats that a column may have.
-pub(crate) const TIMES: [[&str; 3]; 5] = [
-    ["2024-01-01T00:00:00", "2024-05-01T10:00:00", "2023-12-31T23:59:59"],
-    ["2024-01-01 00:00:00", "2024-05-01 10:00:00", "2023-12-31 23:59:59"],
-    ["2024-01-01T00:00:00.000Z", "2024-05-01T10:00:00.000Z", "2023-12-31T23:59:59.500Z"],
-    ["1704067200", "1714557600", "1704067199"],
-    ["1704067200000", "1714557600000", "1704067199500"],
+/// Times in each of the formats that a column may have: days around the new year, a leap day, and an hour before midnight in
+/// Berlin on the day when clocks are put forward.
+pub(crate) const TIMES: [[&str; 5]; 5] = [
+    [
+        "2024-01-01T00:00:00",
+        "2024-05-01T10:00:00",
+        "2023-12-31T23:59:59",
+        "2024-02-29T05:30:00",
+        "2024-03-31T21:30:00",
+    ],
+    [
+        "2024-01-01 00:00:00",
+        "2024-05-01 10:00:00",
+        "2023-12-31 23:59:59",
+        "2024-02-29 05:30:00",
+        "2024-03-31 21:30:00",
+    ],
+    [
+        "2024-01-01T00:00:00.000Z",
+        "2024-05-01T10:00:00.000Z",
+        "2023-12-31T23:59:59.500Z",
+        "2024-02-29T05:30:00.000Z",
+        "2024-03-31T21:30:00.000Z",
+    ],
+    ["1704067200", "1714557600", "1704067199", "1709184600", "1711920600"],
+    ["1704067200000", "1714557600000", "1704067199500", "1709184600000", "1711920600000"],
 ];
 
 pub(crate) const TEXTS: [&str; 16] =
@@ -130,7 +149,7 @@ impl Kind {
                 text if form < 3 => text.into(),
                 number => number.parse::<i64>().unwrap().into(),
             },
-            Self::Date => dice.pick(&["2024-01-01", "2024-05-01", "2023-12-31"]).into(),
+            Self::Date => dice.pick(&["2024-01-01", "2024-05-01", "2023-12-31", "2024-02-29"]).into(),
             Self::Json(form) => documents::random(dice, form).into(),
             Self::Binary => dice.pick(&[vec![0u8, 255], vec![1, 2, 3]]).into(),
         }

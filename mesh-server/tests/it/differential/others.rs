@@ -81,7 +81,9 @@ pub(crate) mod served {
 
     impl MySql {
         pub(crate) fn start(runtime: &Handle) -> Option<Self> {
-            Some(Self { server: MariaDb::start()?, runtime: runtime.clone() })
+            let server = MariaDb::start()?;
+            server.load_zones(&["Europe/Berlin", "America/New_York"]);
+            Some(Self { server, runtime: runtime.clone() })
         }
 
         /// Creates the database, and returns it with its schema.

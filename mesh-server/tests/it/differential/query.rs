@@ -318,15 +318,20 @@ fn grouped(dice: &mut Dice, entity: &Entity) -> Json {
         aggregates.insert(alias.clone(), definition);
         subjects_of_groups.push((json!({"aggregate": alias}), kind));
     }
+    let mut group: Vec<Json> = keys.iter().map(|key| json!(key.name)).collect();
+    if let Some(bucket) = bucket(dice, entity) {
+        subjects_of_groups.push((json!({"field": "bucket"}), Kind::Text));
+        group.push(bucket);
+    }
     let mut select = Map::new();
-    for key in &keys {
+    for key in &group {
         if dice.chance(70) {
-            select.insert(key.name.clone(), json!(true));
+            select.insert(key.as_str().unwrap_or("bucket").to_owned(), json!(true));
         }
     }
     let mut node = json!({"$select": select, "$aggregate": aggregates});
-    if !keys.is_empty() {
-        node["$groupBy"] = names(&keys);
+    if !group.is_empty() {
+        node["$groupBy"] = group.into();
     }
     if dice.chance(40) {
         node["$having"] = filter(dice, 2, &subjects_of_groups);
@@ -337,6 +342,20 @@ fn grouped(dice: &mut Dice, entity: &Entity) -> Json {
     node["$orderBy"] = order(dice, &subjects_of_groups);
     page(dice, &mut node);
     node
+}
+
+/// Returns a bucket with the alias `bucket`.
+fn bucket(dice: &mut Dice, entity: &Entity) -> Option<Json> {
+    let times = entity.fields.iter().filter(|field| entity.stores_times(field));
+    let field = dice.some(&times.cloned().collect::<Vec<_>>(), 1).pop()?;
+    let is_date = field.kind == Kind::Date;
+    let units = ["year", "quarter", "month", "week", "day", "hour", "minute"];
+    let unit = dice.below(if is_date { 5 } else { 7 });
+    let mut bucket = json!({"field": field.name, "by": units[unit], "as": "bucket"});
+    if !is_date && unit < 5 && dice.chance(60) {
+        bucket["zone"] = json!(dice.pick(&["UTC", "Europe/Berlin", "America/New_York"]));
+    }
+    Some(bucket)
 }
 
 /// Returns an aggregate and the kind of its values.

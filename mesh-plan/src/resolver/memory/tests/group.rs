@@ -7,6 +7,46 @@ use super::{Tables, shown};
 use crate::{Mesh, ResolveError, Value};
 
 #[test]
+fn buckets_are_groups() {
+    let schema = Schema::builder()
+        .entity("post", |post| post.field("id", FieldType::Integer).field("at", FieldType::Datetime));
+    let times: [Value; 5] =
+        ["2026-03-31T21:59:59Z".into(), "2026-03-31T22:00:00Z".into(), Value::Null, "soon".into(), 0.into()];
+    let rows = times.into_iter().zip(1i64..).map(|(at, id)| vec![id.into(), at]);
+    let mesh = Mesh::builder(schema.build().unwrap())
+        .default_resolver(Tables::new().with("posts", ["id", "at"], rows))
+        .build()
+        .unwrap();
+    let by_month = |zone: &str, controls: serde_json::Value| {
+        let mut node = json!({
+            "$select": {"month": true},
+            "$groupBy": [{"field": "at", "by": "month", "as": "month", "zone": zone}],
+            "$aggregate": {"n": {"fn": "count"}},
+        });
+        node.as_object_mut().unwrap().extend(controls.as_object().unwrap().clone());
+        shown(&mesh, &json!({"post": node}))
+    };
+    let lines = |items: &[&str]| items.iter().map(|item| format!("{item}\n")).collect::<String>();
+    assert_eq!(
+        by_month("Europe/Berlin", json!({})),
+        lines(&[
+            r#"{"month":"1970-01-01","n":1}"#,
+            r#"{"month":"2026-03-01","n":1}"#,
+            r#"{"month":"2026-04-01","n":1}"#,
+            r#"{"month":null,"n":2}"#,
+        ])
+    );
+    let filtered = json!({
+        "$having": {"field": "month", "op": "gte", "value": "2026"},
+        "$orderBy": [{"field": "month", "direction": "desc"}],
+    });
+    assert_eq!(by_month("UTC", filtered), lines(&[r#"{"month":"2026-03-01","n":2}"#]));
+    let unknown = ResolveError::UnknownZone { zone: "Europe/Entenhausen".to_owned() };
+    let none = json!({"$where": {"field": "id", "op": "eq", "value": 0}});
+    assert_eq!(by_month("Europe/Entenhausen", none), unknown.to_string());
+}
+
+#[test]
 fn a_sum_past_64_bits_is_refused() {
     let sum = |values: Vec<Value>, field: &str, ty: FieldType| {
         let schema = Schema::builder()

@@ -375,7 +375,8 @@ fn next(body: &Json, asked: &Asked) -> Option<Json> {
 
 /// Returns the values of a cursor, whose MAC depends on conditions of policies.
 fn cursor_values(text: &str) -> Json {
-    let padded = text.replace('-', "+").replace('_', "/") + &"=".repeat((4 - text.len() % 4) % 4);
+    let padded =
+        format!("{}{}", text.replace('-', "+").replace('_', "/"), "=".repeat((4 - text.len() % 4) % 4));
     let bytes = encoding::from_base64(&padded).expect("a cursor is base64url");
     json!(bytes[MAC..])
 }
