@@ -88,7 +88,7 @@ impl<D: Backend + Clone> Served<D> {
         let (mut items, mut after) = (Vec::new(), String::new());
         loop {
             let page = format!(r#","$page":{{"first":200{after}}}}}}}"#);
-            let page = query.strip_suffix("}}").unwrap().to_owned() + &page;
+            let page = query.strip_suffix("}}").unwrap().to_owned() + page.as_str();
             let page: Value = serde_json::from_str(&self.collection(&page).await.unwrap()).unwrap();
             items.extend(page["items"].as_array().unwrap().clone());
             if page["pageInfo"]["hasNextPage"] == false {

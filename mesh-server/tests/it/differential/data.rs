@@ -370,7 +370,7 @@ impl Entity {
         self.columns
             .iter()
             .find(is_its)
-            .is_some_and(|column| ["timestamp", "date"].contains(&&*column.postgres))
+            .is_some_and(|column| ["timestamp", "date"].contains(&column.postgres))
     }
 
     /// Returns an entity without relations. The first field is its key.
