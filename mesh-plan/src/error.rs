@@ -197,12 +197,10 @@ pub enum PlanErrorKind {
     Pattern { field: String, chars: usize },
     #[error("{control} cannot use '{field}'; values of type {ty} have no order")]
     Unordered { field: String, ty: FieldType, control: &'static str },
-    #[error("`by` cannot cut '{field}' into units of '{unit}'; {hint}")]
+    #[error("`$groupBy` cannot divide '{field}' by '{unit}': {hint}")]
     Bucket { field: String, unit: TimeUnit, hint: &'static str },
     #[error("`$groupBy` has the same bucket of '{field}' twice")]
     BucketTwice { field: String },
-    #[error("`zone` cannot be used with '{field}', which is of type date; days have no time zone")]
-    ZoneOfDate { field: String },
     #[error("'{zone}' is not the name of a time zone in the IANA database, such as 'Europe/Berlin'")]
     ZoneName { zone: String },
     #[error("`{function}` cannot be computed over '{field}', which is of type {ty}")]

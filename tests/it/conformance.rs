@@ -20,7 +20,7 @@ use mesh_tests::{Cluster, Database, MariaDb, Server};
 use serde_json::Value;
 
 /// The optional profiles that cannot be disabled in the reference server.
-const ALWAYS_ON: [&str; 2] = ["relational", "params"];
+const ALWAYS_ON: [&str; 3] = ["relational", "params", "buckets"];
 
 fn cases() -> Vec<Case> {
     case::load(&case::folder()).unwrap()
@@ -81,6 +81,7 @@ fn postgresql_answers_every_case_as_sqlite_does() {
 #[test]
 fn mariadb_answers_every_case_as_sqlite_does() {
     let Some(server) = MariaDb::start() else { return };
+    server.load_zones(&["Europe/Berlin", "America/New_York"]);
     let profile = Profile::reference().unwrap();
     let level = claimable(&profile, &cases());
     let reference = reference::start_on(mesh_tests::program(), profile, Storage::MariaDb(&server)).unwrap();
@@ -134,6 +135,7 @@ fn there_are_cases_for_all_levels_and_profiles() {
         "L4",
         "batch",
         "bearer",
+        "buckets",
         "caching",
         "computed",
         "cors",

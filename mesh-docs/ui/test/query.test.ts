@@ -236,6 +236,8 @@ test("completion knows relational queries", () => {
     ['{"post": {"$select": {"comments": {"$page": {"', ["first", "last"], ["total"]],
     ['{"post": {"$select": {"author": {"', ["$select"], ["$where"]],
     ['{"post": {"$groupBy": ["', ["title"], ["author.name"]],
+    ['{"post": {"$groupBy": [{"', ["field", "by", "as", "zone"], ["op"]],
+    ['{"post": {"$groupBy": [{"field": "title", "by": "', ["month", "week"], ["title"]],
   ];
   for (const [text, wanted, unwanted] of cases) {
     const labels = offered(text);

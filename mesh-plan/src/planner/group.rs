@@ -1,6 +1,6 @@
 //! Planning of grouped reads: `$groupBy`, `$aggregate`, `$having` and `$distinct`. `SPEC §3.12`, `SPEC §3.13`
 
-use mesh_ql::{AggregateFn, Controls, GroupKey, Name, ReadNode, Selection, Spanned};
+use mesh_ql::{AggregateFn, Controls, GroupKey, Name, ReadNode, Selection};
 use mesh_schema::{FieldType, Member, NativeKind, NativeType};
 
 use super::columns::Columns;
@@ -87,11 +87,15 @@ fn bucket(
 ) -> Result<Column, PlanError> {
     let mesh_ql::Bucket { field: name, unit, alias, zone } = requested;
     let field = comparable::field(*node, name, name, "$groupBy")?;
-    let (column, ty, time_form) = (field.source.column().unwrap_or_default(), field.ty, field.time_form);
-    let hint = match ty {
+    let (column, time_form) = (field.source.column().unwrap_or_default(), field.time_form);
+    let hint = match field.ty {
+        Some(FieldType::Date | FieldType::Datetime) if !stores_times(node.entity.native.get(column)) => {
+            Some("the type of its column is none of times")
+        }
+        Some(FieldType::Datetime) => None,
         Some(FieldType::Date) if unit.is_within_day() => Some("days have no time"),
-        Some(FieldType::Date | FieldType::Datetime) if stores_times(node.entity.native.get(column)) => None,
-        Some(FieldType::Date | FieldType::Datetime) => Some("the type of its column is none of times"),
+        Some(FieldType::Date) if zone.is_some() => Some("days have no time zone; leave `zone` out"),
+        Some(FieldType::Date) => None,
         _ => Some("a bucket takes a field of type date or datetime"),
     };
     let (column, field) = (column.to_owned(), name.value.clone());
@@ -102,13 +106,8 @@ fn bucket(
         let (entity, alias_name) = (node.entity.key.clone(), alias.value.clone());
         return Err(node.error(alias.span, PlanErrorKind::AliasOfMember { entity, alias: alias_name }));
     }
-    if let Some(Spanned { value: zone, span }) = zone {
-        if ty == Some(FieldType::Date) {
-            return Err(node.error(*span, PlanErrorKind::ZoneOfDate { field }));
-        }
-        if !is_zone_name(zone) {
-            return Err(node.error(*span, PlanErrorKind::ZoneName { zone: zone.clone() }));
-        }
+    if let Some(zone) = zone.as_ref().filter(|zone| !is_zone_name(zone)) {
+        return Err(node.error(zone.span, PlanErrorKind::ZoneName { zone: zone.value.clone() }));
     }
     // Databases without tables of time zones know UTC, too.
     let zone = zone.as_deref().filter(|zone| !zone.eq_ignore_ascii_case("UTC")).cloned();

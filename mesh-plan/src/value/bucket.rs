@@ -10,82 +10,23 @@ use super::time::{self, Time};
 use crate::{Value, ValueRef};
 
 /// The first parts of names of time zones.
-const AREAS: [&str; 16] = [
-    "Africa",
-    "America",
-    "Antarctica",
-    "Arctic",
-    "Asia",
-    "Atlantic",
-    "Australia",
-    "Brazil",
-    "Canada",
-    "Chile",
-    "Etc",
-    "Europe",
-    "Indian",
-    "Mexico",
-    "Pacific",
-    "US",
-];
+const AREAS: &str = "Africa America Antarctica Arctic Asia Atlantic Australia Brazil Canada Chile Etc Europe Indian Mexico \
+                     Pacific US";
 
 /// The names of time zones without an area. Databases also know abbreviations and the names of settings.
-const WITHOUT_AREA: [&str; 44] = [
-    "CET",
-    "CST6CDT",
-    "Cuba",
-    "EET",
-    "EST",
-    "EST5EDT",
-    "Egypt",
-    "Eire",
-    "GB",
-    "GB-Eire",
-    "GMT",
-    "GMT+0",
-    "GMT-0",
-    "GMT0",
-    "Greenwich",
-    "HST",
-    "Hongkong",
-    "Iceland",
-    "Iran",
-    "Israel",
-    "Jamaica",
-    "Japan",
-    "Kwajalein",
-    "Libya",
-    "MET",
-    "MST",
-    "MST7MDT",
-    "NZ",
-    "NZ-CHAT",
-    "Navajo",
-    "PRC",
-    "PST8PDT",
-    "Poland",
-    "Portugal",
-    "ROC",
-    "ROK",
-    "Singapore",
-    "Turkey",
-    "UCT",
-    "UTC",
-    "Universal",
-    "W-SU",
-    "WET",
-    "Zulu",
-];
+const WITHOUT_AREA: &str = "CET CST6CDT Cuba EET EST EST5EDT Egypt Eire GB GB-Eire GMT GMT+0 GMT-0 GMT0 Greenwich HST \
+                            Hongkong Iceland Iran Israel Jamaica Japan Kwajalein Libya MET MST MST7MDT NZ NZ-CHAT Navajo \
+                            PRC PST8PDT Poland Portugal ROC ROK Singapore Turkey UCT UTC Universal W-SU WET Zulu";
 
 /// Returns whether a text has the form of a name in the IANA database. It has nothing that SQL would have to escape, and no
 /// database takes it for an offset.
 pub(crate) fn is_zone_name(name: &str) -> bool {
-    let is_one_of = |names: &[&str], name: &str| names.iter().any(|known| known.eq_ignore_ascii_case(name));
-    let Some((area, place)) = name.split_once('/') else { return is_one_of(&WITHOUT_AREA, name) };
+    let is_one_of = |names: &str, name: &str| names.split(' ').any(|known| known.eq_ignore_ascii_case(name));
+    let Some((area, place)) = name.split_once('/') else { return is_one_of(WITHOUT_AREA, name) };
     let is_letter = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'/');
     let is_place = || place.bytes().all(is_letter) && !place.eq_ignore_ascii_case("unknown");
     let is_offset = || area.eq_ignore_ascii_case("Etc") && is_fixed_offset(place);
-    is_one_of(&AREAS, area) && !place.is_empty() && (is_place() || is_offset())
+    is_one_of(AREAS, area) && !place.is_empty() && (is_place() || is_offset())
 }
 
 /// Returns whether it is one of the zones `Etc/GMT0` and from `Etc/GMT-14` to `Etc/GMT+12`.

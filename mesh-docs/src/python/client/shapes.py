@@ -140,11 +140,11 @@ def _read_shape(schema: Schema, entity: str, shape: type[Any], outer: tuple[type
         elif period is not None:
             if period.entity != entity:
                 raise ShapeError(f"{where}: a bucket of {period.entity!r} is in a shape of {entity!r}")
-            kind = "datetime" if period.unit in ("hour", "minute") else "date"
-            builder = _scalar(where, "a bucket", kind, True, alternatives, has_none)
+            start = "datetime" if period.unit in ("hour", "minute") else "date"
+            builder = _scalar(where, "a bucket", start, True, alternatives, has_none)
             plan.select[name] = True
             plan.keys.append(period._json(name))
-            plan.columns[name] = kind
+            plan.columns[name] = start
         else:
             target = next((note.name for note in notes if isinstance(note, _Alias)), name)
             target = target if target in info.members else info.wire(target)

@@ -79,6 +79,7 @@ function keys(list: readonly string[], before: string[], bodies: Record<string, 
 }
 
 const LIST = "[{ ${} }]";
+const BUCKET: Offer = { label: '{ "by": … }', type: "keyword", insert: '{ "field": "${field}", "by": "${month}", "as": "${month}" }' };
 const PARAM: Offer = { label: '{ "$param": … }', type: "keyword", insert: '{ "$param": "${name}" }' };
 
 /** Where the cursor is: in a node, or in one of its controls. */
@@ -159,6 +160,8 @@ function inControl({ before, path, relations }: CursorContext, { control, inside
       const hasLists = entity?.joins.some(({ type }) => type === "many") && before.length === 0;
       return keys(["field", ...(hasLists ? ["relation"] : []), "direction", "nulls"], before);
     }
+    case "$groupBy":
+      return inside.length > 0 ? keys(["field", "by", "as", "zone"], before) : [];
     case "$page": {
       const groups = [["first", "after"], ["first", "skip"], ["last", "before"]];
       const fitting = groups.filter((group) => before.every((key) => key === "total" || group.includes(key)));
@@ -194,6 +197,8 @@ function inValue(schema: Schema, { key, before, path, relations }: CursorContext
       return words(["asc", "desc"]);
     case "nulls":
       return words(["first", "last"]);
+    case "by":
+      return words(["year", "quarter", "month", "week", "day", "hour", "minute"]);
     case "fn":
       return words(schema.query.aggregateFunctions, "function");
     case "aggregate":
@@ -212,7 +217,7 @@ function inValue(schema: Schema, { key, before, path, relations }: CursorContext
     case "$param":
       return words(parametersOf(schema, query).map(({ name }) => name), "variable");
     case undefined:
-      return inside.at(-1) === "value" ? [PARAM] : control === "$distinct" || control === "$groupBy" ? fields() : [];
+      return inside.at(-1) === "value" ? [PARAM] : control === "$groupBy" ? [...fields(), BUCKET] : control === "$distinct" ? fields() : [];
     default:
       return [];
   }

@@ -69,15 +69,18 @@ function inJson(schema: Schema, text: string): LocalFault[] {
   };
   const node = (json: Json, at: Entity): void => {
     if (json.kind !== "object") return;
+    const text = (named: Json | undefined): string => (named?.kind === "string" ? named.value : "");
+    const buckets = items(member(json, "$groupBy")).map((item) => text(member(item, "as")));
     for (const { key, keyFrom, keyTo, value } of json.members) {
       if (key === "$select") {
-        if (value.kind === "object") for (const selected of value.members) selection(selected, at);
+        if (value.kind === "object") for (const selected of value.members) if (!buckets.includes(selected.key)) selection(selected, at);
       } else if (key === "$where") {
         condition(value, at);
       } else if (key === "$orderBy") {
-        for (const item of items(value)) if (!member(item, "relation")) field(member(item, "field"), at);
+        const isKnown = (item: Json): boolean => member(item, "relation") !== undefined || buckets.includes(text(member(item, "field")));
+        for (const item of items(value)) if (!isKnown(item)) field(member(item, "field"), at);
       } else if (key === "$groupBy" || key === "$distinct") {
-        for (const item of items(value)) field(item, at);
+        for (const item of items(value)) field(member(item, "field") ?? item, at);
       } else if (key !== "$relation" && !schema.query.controls.includes(key)) {
         found.push({ from: keyFrom, to: keyTo, message: `There is no control '${key}'` });
       }

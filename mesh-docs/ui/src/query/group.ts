@@ -47,16 +47,20 @@ export function writeGrouping(query: Query, refs: readonly string[], entity: Ent
 function grouped(node: Node, entity: Entity, { keys: wanted, aggregates }: Grouping, isRelation: boolean): Node {
   const keys = isRelation && aggregates.length === 0 ? [] : wanted;
   const controls = { ...node.controls };
+  // The form has no buckets, and keeps those of the query.
+  const before = controls["$groupBy"];
+  const buckets = Array.isArray(before) ? before.filter(isObject) : [];
   if (isRelation && isOneObject({ keys, aggregates })) for (const control of ["$orderBy", "$page", "$having"]) delete controls[control];
   for (const control of ["$groupBy", "$aggregate", "$distinct"]) delete controls[control];
-  if (keys.length > 0) controls["$groupBy"] = keys;
+  if (keys.length + buckets.length > 0) controls["$groupBy"] = [...keys, ...buckets];
   if (aggregates.length > 0) {
     controls["$aggregate"] = Object.fromEntries(
       aggregates.map(({ alias, fn, field, distinct }): [string, Value] => [alias, { fn, ...(field ? { field } : {}), ...(distinct ? { distinct } : {}) }]),
     );
   } else delete controls["$having"];
-  const isGrouped = keys.length > 0 || aggregates.length > 0;
-  const names = new Set([...keys, ...aggregates.map((one) => one.alias)]);
+  const isGrouped = keys.length + buckets.length > 0 || aggregates.length > 0;
+  const shown = [...keys, ...buckets.map((bucket) => String(bucket["as"]))];
+  const names = new Set([...shown, ...aggregates.map((one) => one.alias)]);
   const order = controls["$orderBy"];
   if (Array.isArray(order)) {
     const remaining = order.filter((one) => {
@@ -66,7 +70,7 @@ function grouped(node: Node, entity: Entity, { keys: wanted, aggregates }: Group
     if (remaining.length > 0) controls["$orderBy"] = remaining;
     else delete controls["$orderBy"];
   }
-  const select = isGrouped ? keys : starterFields(entity);
+  const select = isGrouped ? shown : starterFields(entity);
   return { ...node, controls, select: select.map((name) => ({ name, span: NO_SPAN })) };
 }
 

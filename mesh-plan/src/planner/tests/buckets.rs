@@ -61,13 +61,13 @@ fn buckets_fit_their_field_and_have_names_of_their_own() {
         {"field":"none","by":"month","as":"m"}
             Field 'none' not found on entity 'post'
         {"field":"title","by":"month","as":"m"}
-            `by` cannot cut 'title' into units of 'month'; a bucket takes a field of type date or datetime
+            `$groupBy` cannot divide 'title' by 'month': a bucket takes a field of type date or datetime
         {"field":"written","by":"month","as":"m"}
-            `by` cannot cut 'written' into units of 'month'; the type of its column is none of times
+            `$groupBy` cannot divide 'written' by 'month': the type of its column is none of times
         {"field":"day","by":"hour","as":"m"}
-            `by` cannot cut 'day' into units of 'hour'; days have no time
+            `$groupBy` cannot divide 'day' by 'hour': days have no time
         {"field":"day","by":"month","as":"m","zone":"Europe/Berlin"}
-            `zone` cannot be used with 'day', which is of type date; days have no time zone
+            `$groupBy` cannot divide 'day' by 'month': days have no time zone; leave `zone` out
         {"field":"at","by":"month","as":"m","zone":"+02:00"}
             '+02:00' is not the name of a time zone in the IANA database, such as 'Europe/Berlin'
         {"field":"at","by":"month","as":"m","zone":"UTC+2"}
