@@ -202,7 +202,7 @@ fn both(filter: Option<Spanned<Filter>>, other: Filter) -> Spanned<Filter> {
     }
 }
 
-/// Returns a group key that is the period of time in which the value of a field lies. Its name is `alias`.
+/// Returns a group key that is the period of time in which the value of a field falls. Its name is `alias`.
 ///
 /// ```
 /// use mesh_ql::build::{asc, bucket, count, query};

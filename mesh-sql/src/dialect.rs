@@ -194,13 +194,13 @@ pub trait Dialect: Sized {
         ty: JsonType,
     ) -> OperandOf<Self>;
 
-    /// Returns the first day of the period in which a value lies, or the first instant for periods shorter than a day. It is
+    /// Returns the first day of the period in which a value falls, or the first instant for periods shorter than a day. It is
     /// text in a binary collation, and contains no parameters, because it occurs in several clauses of a statement.
     fn bucket(&self, value: OperandOf<Self>, bucket: &Bucket) -> OperandOf<Self>;
 
-    /// Returns a condition that holds if the database knows a time zone, and makes the statement fail otherwise, even if there are
+    /// Returns a condition that holds if the database has a time zone, and makes the statement fail otherwise, even if there are
     /// no rows.
-    fn knows_zone(&self, zone: &str) -> Expr;
+    fn has_zone(&self, zone: &str) -> Expr;
 
     /// Calls an aggregate function over the values of a column, or over rows if there is no column.
     fn aggregate(&self, call: &Aggregate, column: Option<OperandOf<Self>>) -> OperandOf<Self>;

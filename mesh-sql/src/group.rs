@@ -35,7 +35,7 @@ pub(super) fn groups<D: Dialect>(
         if let ColumnSource::Bucket(bucket) = source
             && let Some(zone) = &bucket.zone
         {
-            rows.and_where(dialect.knows_zone(zone));
+            rows.and_where(dialect.has_zone(zone));
         }
         let key = key(dialect, operands, source).expr;
         rows.expr_as(key.clone(), key_name(index)).add_group_by([key]);

@@ -54,7 +54,7 @@ pub mod functions {
     /// `(value, type)`: the form of a value that is the same for all values with the same meaning ([`mesh_plan::backend::canonical`]). The
     /// type is the name of a field type.
     pub const VALUE: &str = "mesh_value";
-    /// `(value, unit, form, zone)`: the period of time in which the value lies ([`mesh_plan::backend::Periods`]). The form is
+    /// `(value, unit, form, zone)`: the period of time in which the value falls ([`mesh_plan::backend::Periods`]). The form is
     /// that of [`super::time_form_name`], and the zone is NULL for UTC. An unknown zone is an error.
     pub const PERIOD: &str = "mesh_period";
     /// `(element)`: the value of an element in a list ([`super::element`]).

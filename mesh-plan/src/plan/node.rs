@@ -380,7 +380,7 @@ pub struct Grouping {
     pub having: Option<Predicate>,
 }
 
-/// The period of time in which the value of a column lies, as text. NULL if the value is no time. `SPEC §21`
+/// The period of time in which the value of a column falls, as text. NULL if the value is no time. `SPEC §21`
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Bucket {

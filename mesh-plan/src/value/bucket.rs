@@ -51,7 +51,7 @@ impl Periods {
         Some(Self { unit, form, zone })
     }
 
-    /// Returns the first day of the period in which a value lies, or the first instant for periods shorter than a day. NULL
+    /// Returns the first day of the period in which a value falls, or the first instant for periods shorter than a day. NULL
     /// for values that are no times in the years 1 to 9999.
     pub fn period_of(&self, value: ValueRef<'_>) -> Value {
         let utc = match value {

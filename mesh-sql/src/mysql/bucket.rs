@@ -29,7 +29,7 @@ pub(super) fn lower(value: Operand, bucket: &Bucket) -> Operand {
 }
 
 /// Returns a condition in which two rows stand for one value, which is an error, if the database does not know the zone.
-pub(super) fn knows_zone(zone: &str) -> Expr {
+pub(super) fn has_zone(zone: &str) -> Expr {
     let time = in_zone(Expr::Constant("2000-01-01 00:00:00".into()), zone);
     Expr::cust_with_expr("(CASE WHEN ? IS NULL THEN (SELECT 1 UNION SELECT 2) ELSE TRUE END)", time)
 }

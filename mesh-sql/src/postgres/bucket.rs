@@ -50,7 +50,7 @@ fn local(value: Operand, zone: Option<&str>) -> Expr {
 }
 
 /// Returns a condition on a constant, which the database evaluates when it plans the statement.
-pub(super) fn knows_zone(zone: &str) -> Expr {
+pub(super) fn has_zone(zone: &str) -> Expr {
     in_zone(zone, cast(constant("2000-01-01"), "timestamp")).is_not_null()
 }
 

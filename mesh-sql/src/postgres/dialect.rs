@@ -162,8 +162,8 @@ impl Dialect for Postgres {
         bucket::lower(value, bucket)
     }
 
-    fn knows_zone(&self, zone: &str) -> Expr {
-        bucket::knows_zone(zone)
+    fn has_zone(&self, zone: &str) -> Expr {
+        bucket::has_zone(zone)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

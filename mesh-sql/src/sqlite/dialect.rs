@@ -147,7 +147,7 @@ impl Dialect for Sqlite {
         Operand::new(period(value.expr, bucket.unit, bucket.time_form, zone), Mixed::ONE_FORM)
     }
 
-    fn knows_zone(&self, zone: &str) -> Expr {
+    fn has_zone(&self, zone: &str) -> Expr {
         period(Expr::Constant(0.into()), TimeUnit::Day, None, Some(zone)).is_not_null()
     }
 
