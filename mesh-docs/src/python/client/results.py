@@ -68,7 +68,7 @@ class Step:
     def _json(self) -> dict[str, Any]:
         query = None if self.query is None else _compact(self.query)
         body = None if self.body is None else _json_value(self.body)
-        members = {"method": self.method, "path": self.path, "body": body, "query": query, "queryId": self.query_id}
+        members: dict[str, Any] = {"method": self.method, "path": self.path, "body": body, "query": query, "queryId": self.query_id}
         members |= {"params": self.params, "as": self.name}
         return {name: value for name, value in members.items() if value is not None}
 
