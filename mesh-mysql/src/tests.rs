@@ -8,6 +8,7 @@ mod export;
 mod failures;
 mod full;
 mod reads;
+mod snapshots;
 mod state;
 mod tls;
 mod types;

@@ -14,6 +14,7 @@ mod pipelines;
 mod points;
 mod reads;
 mod shared;
+mod snapshots;
 mod state;
 mod statements;
 mod totals;

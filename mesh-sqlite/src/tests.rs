@@ -9,6 +9,7 @@ mod json;
 mod junctions;
 mod patterns;
 mod related;
+mod snapshots;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
