@@ -84,7 +84,9 @@ fn check_build(dockerfile: &str, package: &str, program: &str) {
         let (from, rest) = copied.split_once(' ').unwrap();
         let (file, to) = rest.split_once(' ').unwrap();
         assert_eq!((from, file), ("--from=build", to));
-        let is_installed = file.starts_with("/etc/ssl/") && script[0].contains("ca-certificates");
+        let installed = [("/etc/ssl/", "ca-certificates"), ("/usr/share/zoneinfo", "tzdata")];
+        let is_installed =
+            installed.iter().any(|(path, package)| file.starts_with(path) && script[0].contains(package));
         let is_made = script.iter().any(|command| {
             command.strip_prefix("cp ").is_some_and(|names| names.ends_with(&format!(" {file}")))
         });
