@@ -18,15 +18,12 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use http::StatusCode;
-
+use entry::Answered;
 pub use entry::AuditEntry;
 pub use file::AuditFile;
 use queue::{Queue, weight_of};
 
 use crate::observability::metrics::Exposition;
-use crate::observability::record::Facts;
-use crate::pipeline::context::RequestContext;
 use crate::rates::client_address::counted_address;
 use crate::rates::limiter::RateLimit;
 use crate::rates::rate::Rate;
@@ -90,22 +87,16 @@ impl AuditLog {
     }
 
     /// Queues the entry of a request, if requests of its kind are logged.
-    pub(crate) fn record(
-        &self,
-        cx: &RequestContext<'_>,
-        facts: &Facts,
-        status: StatusCode,
-        duration: Duration,
-    ) {
+    pub(crate) fn record(&self, request: &Answered<'_>) {
         // The reply of a failed tool call has a successful status.
-        let status = facts.error.as_ref().map_or(status, |error| error.status);
-        let Some(event) = entry::event(facts, cx.head.method, status) else { return };
-        let is_anonymous_refusal = entry::is_refusal(status) && facts.session.is_none();
-        if is_anonymous_refusal && self.refusals.count(cx.address.map(counted_address)).is_err() {
+        let status = request.facts.error.as_ref().map_or(request.status, |error| error.status);
+        let Some(event) = entry::event(request, status) else { return };
+        let is_anonymous_refusal = entry::is_refusal(status) && request.facts.session.is_none();
+        if is_anonymous_refusal && self.refusals.count(request.address.map(counted_address)).is_err() {
             self.queue.suppress();
             return;
         }
-        self.queue.push(entry::request_entry(cx, facts, event, status, duration));
+        self.queue.push(entry::request_entry(request, event, status));
     }
 }
 

@@ -3,6 +3,7 @@
 use http::Response;
 
 use super::access_log;
+use super::audit::entry::Answered;
 use super::server_timing::{self, SERVER_TIMING};
 use super::trace_context::TRACEPARENT;
 use crate::pipeline::body::Body;
@@ -29,7 +30,16 @@ pub(crate) fn record(cx: &RequestContext<'_>, reply: &mut Response<Body>) {
         metrics.answered(&facts, status.as_u16(), duration);
     }
     if let Some(audit) = &shared.options.audit {
-        audit.record(cx, &facts, status, duration);
+        audit.record(&Answered {
+            facts: &facts,
+            trace: record.trace,
+            method: cx.head.method,
+            path: cx.uri.path(),
+            address: cx.address,
+            request_id: cx.request_id(),
+            status,
+            duration,
+        });
     }
     #[cfg(feature = "otlp")]
     if let (Some(spans), Some(trace)) = (&shared.options.spans, record.trace) {

@@ -1,5 +1,6 @@
 //! The entries of the log, and the requests that have one.
 
+use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use http::{Method, StatusCode};
@@ -11,7 +12,7 @@ use serde_json::{Number, Value};
 use super::details::READ;
 use super::json::{Members, text};
 use crate::observability::record::{Facts, RouteKind};
-use crate::pipeline::context::RequestContext;
+use crate::observability::trace_context::TraceContext;
 
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +25,19 @@ pub struct AuditEntry {
     pub json: String,
 }
 
+/// A request that was answered.
+pub(crate) struct Answered<'r> {
+    pub(crate) facts: &'r Facts,
+    pub(crate) trace: Option<TraceContext>,
+    pub(crate) method: &'r Method,
+    pub(crate) path: &'r str,
+    /// The client's address.
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) request_id: &'r str,
+    pub(crate) status: StatusCode,
+    pub(crate) duration: Duration,
+}
+
 /// Returns whether a status means that the caller may not send the request, or not this often.
 pub(super) fn is_refusal(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS)
@@ -31,29 +45,24 @@ pub(super) fn is_refusal(status: StatusCode) -> bool {
 
 /// Returns the event of a request if it is logged. Writes, uploads, logins, logouts, registrations, and all other
 /// requests that were refused are logged.
-pub(super) fn event(facts: &Facts, method: &Method, status: StatusCode) -> Option<&'static str> {
+pub(super) fn event(request: &Answered<'_>, status: StatusCode) -> Option<&'static str> {
     use RouteKind::{Custom, Login, Logout, Register};
-    let event = match facts.route {
+    let event = match request.facts.route {
         route if route.is_write() => Some("write"),
         Login => Some("login"),
         Logout => Some("logout"),
         Register => Some("register"),
-        Custom if !matches!(*method, Method::GET | Method::HEAD) => Some("request"),
+        Custom if !matches!(*request.method, Method::GET | Method::HEAD) => Some("request"),
         _ => None,
     };
-    let detail = facts.audit.as_ref().and_then(|details| details.event);
+    let detail = request.facts.audit.as_ref().and_then(|details| details.event);
     let event = detail.or(event).filter(|event| *event != READ);
     event.or_else(|| is_refusal(status).then_some("request"))
 }
 
 /// Returns the entry of a request.
-pub(super) fn request_entry(
-    cx: &RequestContext<'_>,
-    facts: &Facts,
-    event: &'static str,
-    status: StatusCode,
-    duration: Duration,
-) -> AuditEntry {
+pub(super) fn request_entry(request: &Answered<'_>, event: &'static str, status: StatusCode) -> AuditEntry {
+    let facts = request.facts;
     let error = facts.error.as_deref();
     // What is stored decides, not whether the reply was successful.
     let outcome = match error.and_then(|error| error.effect) {
@@ -68,8 +77,8 @@ pub(super) fn request_entry(
     members.add("status", status.as_u16());
     members.add("error", error.map(|error| error.kind.as_str()));
     members.add("code", error.and_then(|error| error.code).map(Code::as_str));
-    members.add("method", text(cx.head.method.as_str()));
-    members.add("path", text(cx.uri.path()));
+    members.add("method", text(request.method.as_str()));
+    members.add("path", text(request.path));
     members.0.extend(facts.audit.iter().flat_map(|details| details.members()));
     members.add("caller", facts.caller);
     if let Some(session) = &facts.session {
@@ -82,10 +91,10 @@ pub(super) fn request_entry(
         members.add("role", principal.role.as_deref().map(text));
         members.add("tenant", principal.tenant.as_deref().map(text));
     }
-    members.add("client", cx.address.map(|address| address.to_string()));
-    members.add("requestId", text(cx.request_id()));
-    members.add("traceId", cx.record.trace.map(|trace| trace.trace_id()));
-    let ms = (duration.as_secs_f64() * 1e5).round() / 100.0;
+    members.add("client", request.address.map(|address| address.to_string()));
+    members.add("requestId", text(request.request_id));
+    members.add("traceId", request.trace.map(|trace| trace.trace_id()));
+    let ms = (request.duration.as_secs_f64() * 1e5).round() / 100.0;
     // By way of a text, a whole number has no decimals.
     members.add("ms", ms.to_string().parse::<Number>().ok());
     entry(event, members)
