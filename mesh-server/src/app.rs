@@ -8,6 +8,7 @@ pub(crate) mod exports;
 pub(crate) mod fallback;
 mod ids;
 pub(crate) mod limits;
+pub(crate) mod options;
 pub(crate) mod reply_future;
 pub(crate) mod service;
 pub(crate) mod shared;

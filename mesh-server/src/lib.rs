@@ -81,12 +81,13 @@ mod uploads;
 
 pub use app::App;
 pub use app::build_error::BuildError;
-pub use app::builder::{AppBuilder, AppOptions};
+pub use app::builder::AppBuilder;
 pub use app::caching::Caching;
 pub use app::current::Current;
 pub use app::exports::Exports;
 pub use app::fallback::Fallback;
 pub use app::limits::TransportLimits;
+pub use app::options::AppOptions;
 pub use app::reply_future::ReplyFuture;
 pub use app::service::MeshService;
 pub use clients::ClientLimits;

@@ -11,6 +11,7 @@
 
 mod aggregate;
 mod bucket;
+mod charset;
 mod dialect;
 mod json;
 mod levels;
@@ -18,7 +19,8 @@ mod levels;
 mod tests;
 mod type_class;
 
-pub use dialect::{BINARY_COLLATION, MySql};
+pub use charset::BINARY_COLLATION;
+pub use dialect::MySql;
 use type_class::TypeClass;
 
 /// A parameter that is bound to a placeholder.

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_decide_on_which_day_a_time_lies() {
+    fn zones_decide_on_which_day_a_time_falls() {
         let day = TimeUnit::Day;
         check(day, Some("Europe/Berlin"), "2026-03-28T22:59:59", Some("2026-03-28"));
         check(day, Some("Europe/Berlin"), "2026-03-28T23:00:00", Some("2026-03-29"));

@@ -6,9 +6,9 @@ use mesh_docs::Docs;
 use mesh_plan::Mesh;
 use mesh_wire::{Profiles, response};
 
-use super::builder::AppOptions;
 use super::caching::CacheControlValues;
 use super::ids::Ids;
+use super::options::AppOptions;
 use crate::events::Hub;
 use crate::observability::metrics::Metrics;
 use crate::pipeline::query::Queries;

@@ -13,7 +13,7 @@ use mesh_plan::mutation::Action;
 use mesh_plan::{Error, Fields, Principal, ResolveError, WriteRequest};
 use mesh_ql::ParamValues;
 use mesh_wire::request::{BatchStep, IfMatch, StepQuery, decode_batch, parse_params};
-use mesh_wire::{AllowedMethods, BasePath, Profiles, Route, WireError, response};
+use mesh_wire::{AllowedMethods, Route, WireError, response};
 
 use self::plan::{Batch, Step};
 use super::write::commit::commit_all;
@@ -33,7 +33,12 @@ pub(super) async fn answer(cx: &RequestContext<'_>, body: RequestBody) -> Result
     let body = authenticate::read_body(cx, body).await?;
     let steps = decode_batch(cx.head.headers, &body);
     let only_reads = steps.as_ref().is_ok_and(|steps| steps.iter().all(BatchStep::is_read));
-    let content = if only_reads { Content::Query } else { Content::Fields };
+    let content = if only_reads {
+        cx.audit(|details| details.event = Some(READ));
+        Content::Query
+    } else {
+        Content::Fields
+    };
     let caller = authenticate::verify(cx, identified, Signed::Body(content, &body)).await?;
     IfMatch::refuse(cx.head.headers)?;
     if cx.mesh_headers.query.is_some() || cx.mesh_headers.query_id.is_some() {
@@ -105,7 +110,6 @@ async fn read(
     entities: &[&str],
     batch: &Arc<Batch>,
 ) -> Result<Vec<StepResult>, WireError> {
-    cx.audit(|details| details.event = Some(READ));
     let context = cx.resolver_context(caller);
     let reading = cx.shared.mesh.read_script(entities, batch.clone(), &context);
     let read = admission::run(cx, reading).await?.unwrap_or_else(|| Err(ResolveError::TimedOut.into()));
@@ -128,19 +132,13 @@ fn explain(
     hidden.unwrap_or(error).at_step(step)
 }
 
-/// Returns the profiles with the routes of steps: reads and writes of records.
-fn profiles() -> Profiles {
-    Profiles { mutations: true, ..Profiles::default() }
-}
-
 /// Checks the route and the members of a step, and whether the caller may perform such a write.
 async fn check(
     cx: &RequestContext<'_>,
     step: BatchStep,
     principal: Option<&Principal>,
 ) -> Result<Step, WireError> {
-    let route = Route::parse(&BasePath::root(), &profiles(), &step.method, &step.path);
-    let route = route.map_err(|error| explain_base(error, cx, &step.path))?;
+    let route = path::route(&step.method, &step.path).map_err(|error| explain_base(error, cx, &step.path))?;
     let (entity, takes_body, takes_query) = match &route {
         Route::Collection { entity } | Route::Point { entity, .. } if step.is_read() => (entity, false, true),
         Route::Update { entity, .. } if step.body.is_none() => (entity, false, true),

@@ -5,7 +5,7 @@ use mesh_ql::TimeUnit;
 use sea_query::Expr;
 
 use super::Operand;
-use super::dialect::{BINARY_COLLATION, CHARSET};
+use super::charset::{BINARY_COLLATION, CHARSET};
 use super::type_class::TypeClass;
 use crate::custom::convert;
 

@@ -8,6 +8,7 @@ use super::Operand;
 use super::Param;
 use super::aggregate;
 use super::bucket;
+use super::charset::{BINARY_COLLATION, CHARSET};
 use super::json;
 use super::type_class::{TypeClass, call, charset};
 use crate::class::Class as _;
@@ -17,12 +18,6 @@ use crate::param;
 use crate::statement::{Params, ValueOrInput};
 use mesh_plan::backend::{JsonPointer, JsonType};
 use mesh_plan::plan::{Aggregate, Bucket, CompareOp};
-
-/// The collation under which only identical texts are equal.
-pub const BINARY_COLLATION: &str = "utf8mb4_nopad_bin";
-
-/// The character set of all texts of a connection.
-pub(super) const CHARSET: &str = "utf8mb4";
 
 /// The dialect of MariaDB.
 #[derive(Clone, Copy, Debug, Default)]

@@ -61,6 +61,10 @@ fn traffic(server: &Server) -> Vec<String> {
     assert_eq!(server.send(&update).status, 200);
     let read = Request { method: "PUT".to_owned(), ..Request::get("/mesh/post/1", TITLE) };
     assert_eq!(server.send(&session.sign(read, &encode(TITLE))).status, 200, "a read");
+    for (query, status) in [(TITLE, 200), (r#"{"post": {"$select": {"nosuch": true}}}"#, 400)] {
+        let reads = json!({"steps": [{"method": "GET", "path": "/post/1", "query": query}]});
+        assert_eq!(session.post(server, "/batch", &reads).status, status, "a batch of reads");
+    }
     let unwritable = session.write("PUT", "/post/2", Some(&json!({"nosuch": "x"})));
     assert_eq!(server.send(&unwritable).status, 400);
     assert_eq!(server.send(&session.write("DELETE", "/post/99", None)).status, 404);

@@ -101,7 +101,7 @@ class DatetimeField(Ordering[E, DatetimeValue], Sorting[E], Ranged[E], Countable
     @overload
     def by(self, unit: Literal["hour", "minute"]) -> Bucket: ...
     def by(self, unit: str, *, zone: str | None = None) -> Bucket:
-        """The period of time in which the value lies, as a key of groups: the first day of the period as text, or the
+        """The period of time in which the value falls, as a key of groups: the first day of the period as text, or the
         first instant of an hour or a minute. Periods begin in UTC or in an IANA time zone."""
         return self._bucket(unit, zone)
 
@@ -110,7 +110,7 @@ class DateField(Ordering[E, DateValue], Sorting[E], Ranged[E], Countable[E]):
     """A field with dates, which are ISO 8601 text in results."""
 
     def by(self, unit: DayUnit) -> Bucket:
-        """The period of time in which the day lies, as a key of groups: the first day of the period as text."""
+        """The period of time in which the day falls, as a key of groups: the first day of the period as text."""
         return self._bucket(unit)
 
 

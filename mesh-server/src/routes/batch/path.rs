@@ -1,7 +1,15 @@
 //! Paths of steps, whose ids may refer to results of earlier steps.
 
+use http::Method;
 use mesh_plan::RecordId;
 use mesh_wire::request::{BatchText, ReferenceError, StepReference};
+use mesh_wire::{BasePath, Profiles, Route, WireError};
+
+/// Returns the route of a step, which is a read or a write of records, whether or not writes are on.
+pub(super) fn route<'p>(method: &Method, path: &'p str) -> Result<Route<'p>, WireError> {
+    let profiles = Profiles { mutations: true, ..Profiles::default() };
+    Route::parse(&BasePath::root(), &profiles, method, path)
+}
 
 /// Replaces the references in the ids of a path such as `/entity/id/relation/id`: whole segments, or parts of an id of
 /// several fields. Names of entities and relations are kept. `resolve` returns the text of a value.

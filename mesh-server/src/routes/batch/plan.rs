@@ -12,9 +12,9 @@ use mesh_plan::persisted::PersistedQuery;
 use mesh_plan::{Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, WriteRequest};
 use mesh_ql::{Format, ParamValues};
 use mesh_wire::request::{BatchStep, StepQuery, StepReference, replace_references};
-use mesh_wire::{BasePath, Route, WireError};
+use mesh_wire::{Route, WireError};
 
-use super::{path, profiles};
+use super::path;
 
 /// The steps of a batch, whose routes and bodies are valid.
 pub(super) struct Batch {
@@ -120,8 +120,7 @@ impl Script for Batch {
         let (body, params) = (replaced(body)?, replaced(params)?);
         // Path, body and parameters were checked before, with placeholders for the values.
         let unexpected = |error: &dyn ToString| Error::from(ResolveError::new(error.to_string()));
-        let route = Route::parse(&BasePath::root(), &profiles(), method, &path);
-        let route = route.map_err(|error| unexpected(&error))?;
+        let route = path::route(method, &path).map_err(|error| unexpected(&error))?;
         let params =
             params.as_deref().map(ParamValues::parse).transpose().map_err(|error| unexpected(&error))?;
         let fields = body.as_ref().map(|body| Fields::parse(body.as_bytes()));
