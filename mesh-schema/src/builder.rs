@@ -2,7 +2,7 @@
 
 use crate::{
     Catalog, ComputedDocument, Document, EntityDocument, Faults, FieldType, IdField, JoinDocument, Schema,
-    Upload, Writable,
+    SearchDocument, Upload, Writable,
 };
 
 /// A builder for a [`Schema`]. It fills a [`Document`], which [`SchemaBuilder::build`] loads.
@@ -137,6 +137,13 @@ impl EntityBuilder {
     ) -> Self {
         let from = from.into_iter().map(str::to_owned).collect();
         self.document.computed.push(name, ComputedDocument { from, template: template.to_owned() });
+        self
+    }
+
+    /// Makes the records searchable for the words of these text fields.
+    pub fn search<'n>(mut self, fields: impl IntoIterator<Item = &'n str>) -> Self {
+        let fields = fields.into_iter().map(str::to_owned).collect();
+        self.document.search = Some(SearchDocument { fields, ..SearchDocument::default() });
         self
     }
 

@@ -2,7 +2,7 @@
 
 mod cells;
 
-use crate::{FieldType, TableName};
+use crate::{FieldType, SqlPart, TableName};
 
 pub use cells::CellKinds;
 
@@ -32,6 +32,8 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// Constraints and unique indexes whose names occur in errors of the database.
     pub constraints: Vec<Constraint>,
+    /// Its full-text indexes, sorted by name.
+    pub text_indexes: Vec<TextIndex>,
     /// The name of a hidden row id, if there is one (SQLite's `rowid`, unless a column shadows it).
     pub row_id: Option<String>,
     /// The comment stored in the database.
@@ -80,6 +82,19 @@ pub struct Column {
     pub description: Option<String>,
     /// The storage type, if statements have to name it.
     pub native: Option<NativeType>,
+}
+
+/// A full-text index over columns of one table. `SPEC §20.1`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TextIndex {
+    /// Its name; in SQLite, the name of the FTS5 table.
+    pub name: String,
+    /// The indexed columns, in the order of the index.
+    pub columns: Vec<String>,
+    /// PostgreSQL: the text search configuration.
+    pub language: Option<String>,
+    /// PostgreSQL: the indexed expression; empty elsewhere.
+    pub vector: Vec<SqlPart>,
 }
 
 impl Column {

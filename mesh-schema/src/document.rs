@@ -121,6 +121,9 @@ pub struct EntityDocument {
     /// The writes that are permitted.
     #[serde(skip_serializing_if = "is_default")]
     pub writable: Writable,
+    /// How its records are searched; `None` if they cannot be.
+    #[serde(skip_serializing_if = "is_default")]
+    pub search: Option<SearchDocument>,
     /// Computed fields by name.
     #[serde(skip_serializing_if = "is_default")]
     pub computed: Entries<ComputedDocument>,
@@ -157,6 +160,19 @@ impl FromIterator<String> for IdField {
             _ => Self::Fields(fields),
         }
     }
+}
+
+/// The property `search`. `SPEC §20.1`
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SearchDocument {
+    /// The text fields that are searched.
+    pub fields: Vec<String>,
+    /// PostgreSQL's text search configuration; `None` for `simple`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub language: Option<String>,
+    /// SQLite's FTS5 table.
+    #[serde(skip_serializing_if = "is_default")]
+    pub table: Option<String>,
 }
 
 /// A computed field of the document. `SPEC §13.5`

@@ -19,17 +19,17 @@ mod serialize;
 pub use builder::{EntityBuilder, SchemaBuilder};
 pub use catalog::{
     Catalog, CellKinds, Column, Constraint, ForeignKey, NativeKind, NativeType, Operators, Size, Table,
-    TimeForm,
+    TextIndex, TimeForm,
 };
 pub use document::{
-    ComputedDocument, Document, EntityDocument, Entries, FieldList, IdField, JoinDocument, ThroughDocument,
-    Writable,
+    ComputedDocument, Document, EntityDocument, Entries, FieldList, IdField, JoinDocument, SearchDocument,
+    ThroughDocument, Writable,
 };
 pub use fault::{Fault, Faults, nearest};
 pub use infer::{Inference, Note, infer};
 pub use model::{
     Cardinality, ColumnPair, Computed, ComputedError, Entity, EntityId, Field, FieldId, FieldType,
-    FieldWrites, KeyColumn, KeyReference, Link, Member, Piece, Relation, RelationId, Schema, TableName,
-    Upload,
+    FieldWrites, KeyColumn, KeyReference, Link, Member, Piece, Relation, RelationId, Schema, Search,
+    SearchIndex, SqlPart, TableName, Upload,
 };
 pub use serialize::UnknownName;

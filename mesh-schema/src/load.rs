@@ -4,6 +4,7 @@ mod entity;
 pub(crate) mod lookup;
 mod policy;
 mod relation;
+mod search;
 mod tie_break;
 
 use std::collections::HashSet;

@@ -4,6 +4,7 @@
 //! entities and fields to columns. After loading, only names sent by clients are looked up by text.
 
 mod computed;
+mod search;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 pub use self::computed::ComputedError;
+pub use self::search::{Search, SearchIndex, SqlPart};
 use crate::policy::RoleDocument;
 use crate::serialize::{is_default, named_enum};
 use crate::{Constraint, Entries, NativeType, TimeForm};
@@ -91,6 +93,8 @@ pub struct Entity {
     pub relations: Vec<Relation>,
     /// Its computed fields.
     pub computed: Vec<Computed>,
+    /// How its records are searched; `None` if they cannot be.
+    pub search: Option<Search>,
     /// Whether its records may be deleted.
     pub deletable: bool,
     /// The description shown by introspection.

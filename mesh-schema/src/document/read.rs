@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use self::json::{Json, Node};
 use crate::{
     Cardinality, ComputedDocument, Document, EntityDocument, Entries, Fault, FieldList, FieldType, IdField,
-    JoinDocument, ThroughDocument, Upload, Writable,
+    JoinDocument, SearchDocument, ThroughDocument, Upload, Writable,
 };
 
 /// The result of parsing, possibly incomplete.
@@ -70,13 +70,25 @@ impl<'t> Reader<'t> {
             "types",
             "uploads",
             "writable",
+            "search",
             "computed",
             "description",
             "descriptions",
         ];
         let Some(members) = self.json.members(node, keys, 1) else { return EntityDocument::default() };
-        let [fields, table, columns, id_field, types, uploads, writable, computed, description, descriptions] =
-            members;
+        let [
+            fields,
+            table,
+            columns,
+            id_field,
+            types,
+            uploads,
+            writable,
+            search,
+            computed,
+            description,
+            descriptions,
+        ] = members;
         EntityDocument {
             fields: fields.map(|node| self.json.texts(&node)).unwrap_or_default(),
             table: table.and_then(|node| self.json.text(&node)),
@@ -97,6 +109,7 @@ impl<'t> Reader<'t> {
             }),
             uploads: self.map(uploads, Self::upload),
             writable: self.writable(writable),
+            search: search.and_then(|node| self.search(&node)),
             computed: self.map(computed, Self::computed),
             description: description.and_then(|node| self.json.text(&node)),
             descriptions: self.map(descriptions, |reader, node| reader.json.text(node)),
@@ -165,6 +178,15 @@ impl<'t> Reader<'t> {
                 FieldList::None
             }
         }
+    }
+
+    fn search(&mut self, node: &Node<'t>) -> Option<SearchDocument> {
+        let [fields, language, table] = self.json.members(node, ["fields", "language", "table"], 1)?;
+        Some(SearchDocument {
+            fields: self.json.texts(&fields?),
+            language: language.and_then(|node| self.json.text(&node)),
+            table: table.and_then(|node| self.json.text(&node)),
+        })
     }
 
     fn computed(&mut self, node: &Node<'t>) -> Option<ComputedDocument> {

@@ -39,6 +39,9 @@ impl<'a> Loader<'a> {
         self.fields(&path, document, stored, &mut entity);
         mark_mixed(&mut entity);
         entity.id = self.id_fields(&path, document, &entity);
+        if let Some(search) = &document.search {
+            self.search(&path, search, &mut entity);
+        }
         for (name, computed) in document.computed.iter() {
             self.computed(&path, name, computed, &mut entity);
         }

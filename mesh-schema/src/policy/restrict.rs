@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::{Entity, FieldWrites, Member, Schema};
+use crate::{Entity, FieldId, FieldWrites, Member, Schema};
 
 /// The restrictions of a role on an entity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Schema {
                 schema.by_key.remove(&entity.key);
             }
             entity.deletable &= !restriction.hidden && !restriction.denies_deletion;
-            let Entity { members, fields, relations, .. } = entity;
+            let Entity { members, fields, relations, search, .. } = entity;
             members.retain(|name, member| {
                 let leads_nowhere = match member {
                     Member::Relation(id) => relations
@@ -47,6 +47,10 @@ impl Schema {
                 };
                 !leads_nowhere && !restriction.hidden_names.contains(name)
             });
+            let shows = |id: &FieldId| {
+                fields.get(id.0 as usize).is_some_and(|field| members.contains_key(&field.name))
+            };
+            search.take_if(|search| restriction.hidden || !search.fields.iter().all(shows));
             for field in fields {
                 let is_hidden = restriction.hidden || !members.contains_key(&field.name);
                 let is_denied = |allowed: &Option<HashSet<String>>, denied: &HashSet<String>| {

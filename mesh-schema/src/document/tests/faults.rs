@@ -131,7 +131,7 @@ fn unknown_keys_are_refused_with_the_nearest_known_one() {
     entities(expect![[r#"
         "idfield": "id", "colour": 1
             2:12 entities.post.idfield: Unknown key 'idfield'; did you mean 'idField'?
-            2:28 entities.post.colour: Unknown key 'colour'; expected one of fields, table, columns, idField, types, uploads, writable, computed, description, descriptions
+            2:28 entities.post.colour: Unknown key 'colour'; expected one of fields, table, columns, idField, types, uploads, writable, search, computed, description, descriptions
         "uploads": {"id": {"maxBites": 1}}
             2:32 entities.post.uploads.id.maxBites: Unknown key 'maxBites'; did you mean 'maxBytes'?
         "computed": {"x": {"from": [], "template": "", "templates": ""}}

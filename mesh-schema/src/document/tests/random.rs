@@ -38,9 +38,12 @@ fn entities() -> impl Strategy<Value = Entries<EntityDocument>> {
         delete,
     });
     let computed = map((names(), name()).prop_map(|(from, template)| ComputedDocument { from, template }));
+    let search = (names(), prop::option::of(name()), prop::option::of(name()))
+        .prop_map(|(fields, language, table)| SearchDocument { fields, language, table });
+    let tables = (prop::option::of(name()), prop::option::of(search));
     map((
         names(),
-        prop::option::of(name()),
+        tables,
         map(name()),
         id,
         types,
@@ -53,7 +56,7 @@ fn entities() -> impl Strategy<Value = Entries<EntityDocument>> {
         .prop_map(
             |(
                 fields,
-                table,
+                (table, search),
                 columns,
                 id_field,
                 types,
@@ -70,6 +73,7 @@ fn entities() -> impl Strategy<Value = Entries<EntityDocument>> {
                 types,
                 uploads,
                 writable,
+                search,
                 computed,
                 description,
                 descriptions,
