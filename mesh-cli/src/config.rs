@@ -281,6 +281,7 @@ impl Config {
                 fields: limits.fields,
                 relation_conditions: limits.relation_conditions,
                 aggregate_sorts: limits.aggregate_sorts,
+                search_words: limits.search_words,
                 page_max: limits.page_max,
                 skip: limits.skip,
                 ..mesh_ql::Limits::default()

@@ -41,7 +41,7 @@ mod related;
 
 use crate::{
     Aggregate, AggregateFn, Bucket, Direction, Filter, GroupKey, Literal, Name, Nulls, OrParam, OrderBy,
-    OrderKey, Page, Query, ReadNode, Selection, Spanned, Subject, TimeUnit,
+    OrderKey, Page, Query, ReadNode, SearchOrder, Selection, Spanned, Subject, TimeUnit,
 };
 pub use related::{Related, related};
 
@@ -267,6 +267,17 @@ impl From<String> for Subject {
     }
 }
 
+/// Matches records that contain all of the words. `"…"` is a phrase, `word*` a prefix, and `-word` excludes.
+///
+/// ```
+/// use mesh_ql::build::{query, relevance, search};
+///
+/// let posts = query("post").field("title").filter(search("rust -async")).order_by(relevance());
+/// ```
+pub fn search(text: impl Into<OrParam<String>>) -> Filter {
+    Filter::Search(text.into().into())
+}
+
 /// Returns a parameter. The request sends its value along with the query.
 pub fn param(param: impl Into<String>) -> Param {
     Param(name(param))
@@ -290,12 +301,18 @@ impl<T: Into<Subject>> From<T> for OrderKey {
 
 /// Sorts in ascending order, with NULL last.
 pub fn asc(key: impl Into<OrderKey>) -> OrderBy {
-    OrderBy { key: key.into(), direction: Direction::Asc, nulls: Nulls::Last }
+    OrderBy { key: key.into(), direction: Some(Direction::Asc), nulls: Nulls::Last }
 }
 
 /// Sorts in descending order, with NULL last.
 pub fn desc(key: impl Into<OrderKey>) -> OrderBy {
-    OrderBy { direction: Direction::Desc, ..asc(key) }
+    OrderBy { direction: Some(Direction::Desc), ..asc(key) }
+}
+
+/// Sorts by how well records match the [`search`] of the filter, the best first. It must be the first key.
+pub fn relevance() -> OrderBy {
+    let key = OrderKey::Search { search: SearchOrder::Relevance.into() };
+    OrderBy { key, direction: None, nulls: Nulls::Last }
 }
 
 impl OrderBy {

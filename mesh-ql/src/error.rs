@@ -51,8 +51,11 @@ pub(crate) fn unknown(thing: &str, name: &str, choices: &[&str]) -> String {
     if let Some(choice) = nearest(name, choices) {
         return format!("Unknown {thing} {quoted}; did you mean '{choice}'?");
     }
-    let (last, others) = choices.split_last().unwrap_or((&"nothing", &[]));
-    format!("Unknown {thing} {quoted}; expected '{}' or '{last}'", others.join("', '"))
+    let expected = match choices {
+        [others @ .., last] if !others.is_empty() => format!("'{}' or '{last}'", others.join("', '")),
+        choices => format!("'{}'", choices.join("")),
+    };
+    format!("Unknown {thing} {quoted}; expected {expected}")
 }
 
 /// Returns the choice that `name` is probably a misspelling of. `name` may begin with the choice, or differ from it in up

@@ -23,6 +23,6 @@ pub use print::{NotQl, NotQlReason, print_json, print_ql};
 pub use query::{
     Aggregate, AggregateFn, Bucket, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, GroupKey,
     Literal, Nulls, Operand, OrParam, OrderBy, OrderKey, Page, Quantifier, Query, ReadNode,
-    RelationCondition, Selection, Subject, TimeUnit,
+    RelationCondition, SearchOrder, Selection, Subject, TimeUnit,
 };
 pub use span::{Name, Position, Span, Spanned};

@@ -25,6 +25,8 @@ pub struct Limits {
     pub relation_conditions: usize,
     /// Keys of `$orderBy` that are aggregates of relations, in the whole query.
     pub aggregate_sorts: usize,
+    /// Words of one `search`.
+    pub search_words: usize,
     /// The largest `first` or `last`.
     pub page_max: u32,
     /// The largest `skip`.
@@ -52,6 +54,7 @@ impl Default for Limits {
             aggregates: 16,
             relation_conditions: 8,
             aggregate_sorts: 4,
+            search_words: 32,
             page_max: 200,
             skip: 10_000,
         }

@@ -173,6 +173,8 @@ pub enum Filter {
     Or(Vec<Self>),
     /// `{not: ..}`.
     Not(Box<Self>),
+    /// `{search}`: the words that the record must contain. Not below `not`, and not in `$having`. `SPEC §20.2`
+    Search(Spanned<OrParam<String>>),
     /// `{field, op, value}` or `{aggregate, op, value}`.
     #[serde(untagged)]
     Condition(Condition),
@@ -324,8 +326,9 @@ pub struct OrderBy {
     /// The value to sort by.
     #[serde(flatten)]
     pub key: OrderKey,
-    /// The direction of values other than NULL.
-    pub direction: Direction,
+    /// The direction of values other than NULL; `None` for [`OrderKey::Search`] only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
     /// The position of NULL; by default [`Nulls::Last`] in both directions. `SPEC §3.9`
     #[serde(skip_serializing_if = "is_default")]
     pub nulls: Nulls,
@@ -344,6 +347,19 @@ pub enum OrderKey {
         /// The aggregate of its records, without an alias.
         aggregate: Aggregate,
     },
+    /// `{"search": "relevance"}`: how well the record matches the search of `$where`, the best first. `SPEC §20.3`
+    Search {
+        /// The measure.
+        search: Spanned<SearchOrder>,
+    },
+}
+
+named_enum! {
+    /// The orders of a search.
+    SearchOrder {
+        /// The best match first.
+        Relevance = "relevance",
+    }
 }
 
 named_enum! {

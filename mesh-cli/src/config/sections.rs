@@ -58,6 +58,8 @@ settings! {
         relation_conditions: usize = mesh_ql::Limits::default().relation_conditions, parse::count(0, 100);
         /// Keys of `$orderBy` that are aggregates of relations, in one query
         aggregate_sorts: usize = mesh_ql::Limits::default().aggregate_sorts, parse::count(0, 64);
+        /// Words, prefixes and phrases of one search text
+        search_words: usize = mesh_ql::Limits::default().search_words, parse::count(1, 1_000);
         /// Rows that the database scans, by its estimate, for an order by values of related records
         related_sort_rows: u64 = mesh_plan::Limits::default().related_sort_rows, parse::count(0, 1_000_000_000_000);
         /// Requests of one client address, such as `100/s`

@@ -7,6 +7,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use crate::build::relevance;
 use crate::{
     Aggregate, AggregateFn, Bucket, CONTROLS, Condition, Controls, Direction, Filter, FilterOp, GroupKey,
     Limits, Literal, Name, Nulls, Operand, OrParam, OrderBy, OrderKey, Page, Quantifier, Query, ReadNode,
@@ -26,6 +27,7 @@ pub(super) const WIDE: Limits = Limits {
     aggregates: usize::MAX,
     relation_conditions: usize::MAX,
     aggregate_sorts: usize::MAX,
+    search_words: usize::MAX,
     page_max: u32::MAX,
     skip: u32::MAX,
 };
@@ -115,6 +117,7 @@ fn name() -> impl Strategy<Value = String> {
 
 fn controls() -> impl Strategy<Value = Controls> {
     let order = vec((order_key(), select(&Direction::ALL[..]), select(&Nulls::ALL[..])), 0..3);
+    let order = (order, any::<bool>());
     let parts = (
         option::weighted(0.3, filter(false)),
         order,
@@ -124,9 +127,13 @@ fn controls() -> impl Strategy<Value = Controls> {
         prop_oneof![2 => Just(Vec::new()), 1 => aggregates()],
         option::weighted(0.3, filter(true)),
     );
-    parts.prop_map(|(filter, order, page, distinct, group, aggregates, having)| {
+    parts.prop_map(|(filter, (order, by_relevance), page, distinct, group, aggregates, having)| {
         let mut seen = HashSet::new();
-        let order = order.into_iter().map(|(key, direction, nulls)| OrderBy { key, direction, nulls });
+        let order = order.into_iter().map(|(key, direction, nulls)| {
+            let direction = Some(direction);
+            OrderBy { key, direction, nulls }
+        });
+        let order = by_relevance.then(relevance).into_iter().chain(order);
         let order: Vec<_> = order.filter(|order| seen.insert(format!("{:?}", order.key))).collect();
         Controls {
             filter: filter.map(Spanned::from),
@@ -228,10 +235,13 @@ fn filter(having: bool) -> impl Strategy<Value = Filter> {
         };
         Filter::Condition(Condition { subject, op: op.into(), value })
     });
-    leaf.prop_recursive(4, 8, 3, move |below| {
+    let text = or_param(any::<String>()).prop_map(Filter::Search);
+    let searches = if having { 0 } else { 1 };
+    prop_oneof![6 => leaf, searches => text].prop_recursive(4, 8, 3, move |below| {
         let all = vec(below.clone(), 1..3).prop_map(Filter::And);
         let any = vec(below.clone(), 1..3).prop_map(Filter::Or);
-        let not = below.clone().prop_map(|filter| Filter::Not(Box::new(filter)));
+        let not = below.clone().prop_filter("no search", |filter| !has_search(filter));
+        let not = not.prop_map(|filter| Filter::Not(Box::new(filter)));
         if having {
             return prop_oneof![all, any, not].boxed();
         }
@@ -243,6 +253,16 @@ fn filter(having: bool) -> impl Strategy<Value = Filter> {
         });
         prop_oneof![all, any, not, related].boxed()
     })
+}
+
+fn has_search(filter: &Filter) -> bool {
+    match filter {
+        Filter::And(parts) | Filter::Or(parts) => parts.iter().any(has_search),
+        Filter::Not(part) => has_search(part),
+        Filter::Condition(_) => false,
+        Filter::Relation(condition) => condition.filter.as_deref().is_some_and(has_search),
+        Filter::Search(_) => true,
+    }
 }
 
 fn literal() -> impl Strategy<Value = Literal> {

@@ -105,7 +105,7 @@ fn buckets() {
 fn filter_trees() {
     check(expect![[r#"
             "$where": {"field": "id", "op": "eq", "val": 1}
-                Unknown key 'val'; expected 'field', 'at', 'relation', 'op', 'value', 'where', 'and', 'or' or 'not' @ 2:39 (user)
+                Unknown key 'val'; expected 'field', 'at', 'relation', 'op', 'value', 'where', 'search', 'and', 'or' or 'not' @ 2:39 (user)
             "$where": {"field": "id", "op": "eq", "value": 1, "value": 1}
                 Key 'value' occurs twice in one object @ 2:51 (user)
             "$where": {"aggregate": "n", "op": "eq", "value": 1}

@@ -63,7 +63,7 @@ fn json_paths() {
             "$where": {"at": "/a", "op": "eq", "value": 1}
                 'at' needs 'field', a field of type json @ 2:18 (user)
             "$orderBy": [{"field": "meta", "at": "/a", "direction": "asc"}]
-                Unknown key 'at'; expected 'field', 'aggregate', 'relation', 'direction' or 'nulls' @ 2:32 (user)
+                Unknown key 'at'; expected 'field', 'aggregate', 'relation', 'search', 'direction' or 'nulls' @ 2:32 (user)
         "#]]);
 }
 
@@ -116,11 +116,11 @@ fn aggregated_relations() {
 fn orders_and_pages() {
     check(expect![[r#"
             "$orderBy": [{"relation": "posts", "direction": "asc"}]
-                An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' with 'aggregate': {fn, field} @ 2:14 (user)
+                An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' with 'aggregate': {fn, field}, or 'search' @ 2:14 (user)
             "$orderBy": [{"relation": "posts", "aggregate": "n", "direction": "asc"}]
-                An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' with 'aggregate': {fn, field} @ 2:14 (user)
+                An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' with 'aggregate': {fn, field}, or 'search' @ 2:14 (user)
             "$orderBy": [{"aggregate": {"fn": "count"}, "direction": "asc"}]
-                An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' with 'aggregate': {fn, field} @ 2:14 (user)
+                An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' with 'aggregate': {fn, field}, or 'search' @ 2:14 (user)
             "$orderBy": [{"relation": "posts", "aggregate": {"fn": "max"}, "direction": "asc"}]
                 Function 'max' of 'aggregate' needs 'field' @ 2:49 (user)
             "$orderBy": [{"relation": "posts", "aggregate": {"field": "id"}, "direction": "asc"}]
@@ -193,4 +193,62 @@ fn relation_conditions_and_sorts_are_bounded() {
     assert_eq!(refused(&order(&["a"]), &limits), Ok(()));
     let sorts = refused(&order(&["a", "b"]), &limits).unwrap_err();
     assert!(sorts.contains("bound `aggregate_sorts` (1)"), "{sorts}");
+}
+
+#[test]
+fn wrong_searches() {
+    let text = |controls: &str| match parse(Format::Json, &wrap(controls), &Limits::default()) {
+        Ok(_) => "ok".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let shown = [
+        r#""$where": {"and": [{"search": "a"}, {"or": [{"search": {"$param": "q"}}, {"field": "a", "op": "isNull"}]}]}"#,
+        r#""$orderBy": [{"search": "relevance"}, {"field": "id", "direction": "desc"}]"#,
+        r#""$where": {"search": 1}"#,
+        r#""$where": {"search": {"param": "q"}}"#,
+        r#""$where": {"search": "a", "op": "eq"}"#,
+        r#""$where": {"field": "a", "search": "a"}"#,
+        r#""$where": {"not": {"and": [{"search": "a"}]}}"#,
+        r#""$where": {"not": {"relation": "a", "op": "some", "where": {"search": "a"}}}"#,
+        r#""$having": {"search": "a"}"#,
+        r#""$orderBy": [{"search": "rank"}]"#,
+        r#""$orderBy": [{"search": "relevance", "direction": "desc"}]"#,
+        r#""$orderBy": [{"nulls": "last", "search": "relevance"}]"#,
+        r#""$orderBy": [{"search": "relevance", "field": "a"}]"#,
+        r#""$orderBy": [{"field": "id", "direction": "desc"}, {"search": "relevance"}]"#,
+        r#""$orderBy": [{"search": "relevance"}, {"search": "relevance"}]"#,
+    ];
+    let shown = shown.map(|controls| format!("{controls}\n    {}\n", text(controls)));
+    expect![[r#"
+        "$where": {"and": [{"search": "a"}, {"or": [{"search": {"$param": "q"}}, {"field": "a", "op": "isNull"}]}]}
+            ok
+        "$orderBy": [{"search": "relevance"}, {"field": "id", "direction": "desc"}]
+            ok
+        "$where": {"search": 1}
+            'search' must be a string, not a number (in user, line 2, column 22)
+        "$where": {"search": {"param": "q"}}
+            'search' must be a string, or {"$param": name}; found the key 'param' (in user, line 2, column 23)
+        "$where": {"search": "a", "op": "eq"}
+            'search' must be the only key of its object; found 'op' too (in user, line 2, column 27)
+        "$where": {"field": "a", "search": "a"}
+            'search' must be the only key of its object (in user, line 2, column 26)
+        "$where": {"not": {"and": [{"search": "a"}]}}
+            'search' cannot be below 'not'; exclude words with '-' in the text (in user, line 2, column 29)
+        "$where": {"not": {"relation": "a", "op": "some", "where": {"search": "a"}}}
+            'search' cannot be below 'not'; exclude words with '-' in the text (in user, line 2, column 61)
+        "$having": {"search": "a"}
+            Unknown key 'search'; expected 'aggregate', 'field', 'op', 'value', 'and', 'or' or 'not' (in user, line 2, column 13)
+        "$orderBy": [{"search": "rank"}]
+            Unknown order of a search 'rank'; expected 'relevance' (in user, line 2, column 25)
+        "$orderBy": [{"search": "relevance", "direction": "desc"}]
+            An order by 'search' has neither 'direction' nor 'nulls': the best match is first (in user, line 2, column 51)
+        "$orderBy": [{"nulls": "last", "search": "relevance"}]
+            An order by 'search' has neither 'direction' nor 'nulls': the best match is first (in user, line 2, column 24)
+        "$orderBy": [{"search": "relevance", "field": "a"}]
+            An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' with 'aggregate': {fn, field}, or 'search' (in user, line 2, column 14)
+        "$orderBy": [{"field": "id", "direction": "desc"}, {"search": "relevance"}]
+            An order by 'search' must be the first entry of '$orderBy' (in user, line 2, column 52)
+        "$orderBy": [{"search": "relevance"}, {"search": "relevance"}]
+            An order by 'search' must be the first entry of '$orderBy' (in user, line 2, column 39)
+    "#]].assert_eq(&shown.concat());
 }

@@ -180,6 +180,7 @@ fn parse(format: Format, text: &str) -> Result<Query, Failure> {
         aggregates: usize::MAX,
         relation_conditions: usize::MAX,
         aggregate_sorts: usize::MAX,
+        search_words: usize::MAX,
         page_max: u32::MAX,
         skip: u32::MAX,
     };

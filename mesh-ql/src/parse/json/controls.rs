@@ -5,7 +5,9 @@ use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, to_name};
 use crate::parse::token::Token;
-use crate::query::{Bucket, Direction, GroupKey, Nulls, OrParam, OrderBy, OrderKey, Page, Subject, TimeUnit};
+use crate::query::{
+    Bucket, Direction, GroupKey, Nulls, OrParam, OrderBy, OrderKey, Page, SearchOrder, Subject, TimeUnit,
+};
 use crate::span::{Name, Spanned};
 
 /// Parses `$distinct`: a nonempty list of unique field names. `SPEC §3.8`
@@ -103,8 +105,8 @@ pub(super) fn order(parser: &mut Parser<'_>) -> Result<Vec<OrderBy>, SyntaxError
 
 /// Parses one entry of `$orderBy`; `earlier` contains the entries before it.
 fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, SyntaxError> {
-    let (mut subject, mut relation, mut aggregate) = (None, None, None);
-    let (mut direction, mut nulls) = (None, Nulls::default());
+    let (mut subject, mut relation, mut aggregate, mut search) = (None, None, None, None);
+    let (mut direction, mut nulls) = (None, None);
     let expected = "An entry of '$orderBy' must be an object {field, direction}";
     let start = object(parser, expected, |parser, key| {
         match &*key.value {
@@ -123,30 +125,52 @@ fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, Sy
                 }
                 subject = Some(named);
             }
+            "search" => {
+                let kind = ("search", "order of a search");
+                search = Some(choice(parser, kind, &SearchOrder::ALL, SearchOrder::as_str)?);
+            }
             "direction" => {
                 let kind = ("direction", "direction");
-                direction = Some(choice(parser, kind, &Direction::ALL, Direction::as_str)?.value);
+                direction = Some(choice(parser, kind, &Direction::ALL, Direction::as_str)?);
             }
             "nulls" => {
-                nulls = choice(parser, ("nulls", "position of nulls"), &Nulls::ALL, Nulls::as_str)?.value;
+                let kind = ("nulls", "position of nulls");
+                nulls = Some(choice(parser, kind, &Nulls::ALL, Nulls::as_str)?);
             }
             name => {
-                let known = ["field", "aggregate", "relation", "direction", "nulls"];
+                let known = ["field", "aggregate", "relation", "search", "direction", "nulls"];
                 return Err(parser.error(key.span, unknown("key", name, &known)));
             }
         }
         Ok(())
     })?;
-    let key = match (subject, relation, aggregate) {
-        (Some(subject), None, None) => OrderKey::Subject(subject),
-        (None, Some(relation), Some((span, aggregate))) => {
+    let key = match (subject, relation, aggregate, search) {
+        (None, None, None, Some(search)) => {
+            let others = [direction.map(|direction| direction.span), nulls.map(|nulls| nulls.span)];
+            if let Some(span) = others.into_iter().flatten().next() {
+                let message =
+                    "An order by 'search' has neither 'direction' nor 'nulls': the best match is first";
+                return Err(parser.error(span, message));
+            }
+            if !earlier.is_empty() {
+                let message = "An order by 'search' must be the first entry of '$orderBy'";
+                return Err(parser.error(start, message));
+            }
+            return Ok(OrderBy {
+                key: OrderKey::Search { search },
+                direction: None,
+                nulls: Nulls::default(),
+            });
+        }
+        (Some(subject), None, None, None) => OrderKey::Subject(subject),
+        (None, Some(relation), Some((span, aggregate)), None) => {
             parser.count_aggregate_sort(span)?;
             OrderKey::Relation { relation, aggregate }
         }
-        (None, None, None) => return Err(parser.error(start, "An entry of '$orderBy' needs 'field'")),
+        (None, None, None, None) => return Err(parser.error(start, "An entry of '$orderBy' needs 'field'")),
         _ => {
             let message = "An entry of '$orderBy' has either 'field', or the alias of an 'aggregate', or 'relation' \
-                           with 'aggregate': {fn, field}";
+                           with 'aggregate': {fn, field}, or 'search'";
             return Err(parser.error(start, message));
         }
     };
@@ -160,13 +184,15 @@ fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, Sy
             OrderKey::Relation { relation, .. } => {
                 (relation.span, format!("'$orderBy' has the same aggregate of {} twice", Quoted(relation)))
             }
+            OrderKey::Search { .. } => (start.into(), "'$orderBy' has 'search' twice".to_owned()),
         };
         return Err(parser.error(span, message));
     }
-    let Some(direction) = direction else {
+    let Some(Spanned { value: direction, .. }) = direction else {
         return Err(parser.error(start, "An entry of '$orderBy' needs 'direction': 'asc' or 'desc'"));
     };
-    Ok(OrderBy { key, direction, nulls })
+    let nulls = nulls.map_or_else(Nulls::default, |nulls| nulls.value);
+    Ok(OrderBy { key, direction: Some(direction), nulls })
 }
 
 /// Parses `$page`. `SPEC §3.10`, `SPEC §14.6`, `SPEC §14.7`

@@ -22,7 +22,7 @@ pub(super) struct Clause {
 pub(super) const WHERE: Clause = Clause {
     name: "$where",
     subjects: "'field' or 'relation'",
-    keys: &["field", "at", "relation", "op", "value", "where", "and", "or", "not"],
+    keys: &["field", "at", "relation", "op", "value", "where", "search", "and", "or", "not"],
 };
 
 pub(super) const HAVING: Clause = Clause {
@@ -33,7 +33,7 @@ pub(super) const HAVING: Clause = Clause {
 
 /// Parses the filter tree of a control.
 pub(super) fn filter(parser: &mut Parser<'_>, clause: &'static Clause) -> Result<Filter, SyntaxError> {
-    FilterParser { clause, nodes: 0, depth: 0, relations: 0 }.node(parser)
+    FilterParser { clause, nodes: 0, depth: 0, relations: 0, negations: 0 }.node(parser)
 }
 
 /// A filter tree that is being parsed.
@@ -45,6 +45,8 @@ struct FilterParser {
     depth: usize,
     /// Conditions on relations that enclose the current node.
     relations: usize,
+    /// Nodes `not` that enclose the current node.
+    negations: usize,
 }
 
 impl FilterParser {
@@ -55,16 +57,17 @@ impl FilterParser {
         }
         let control = self.clause.name;
         let form = if self.depth == 0 { "must be a filter object" } else { "must be made of filter objects" };
-        let mut combinator: Option<(TokenName<'_>, Filter)> = None;
+        let mut alone: Option<(TokenName<'_>, Filter)> = None;
         // Boxed, so that each level of nested filters takes less of the stack.
         let mut condition = Box::<ConditionParts>::default();
         let start = object(parser, format_args!("'{control}' {form}"), |parser, key| {
-            if let Some((combinator, _)) = &combinator {
-                let (name, other) = (Quoted(combinator), Quoted(&key));
+            if let Some((alone, _)) = &alone {
+                let (name, other) = (Quoted(alone), Quoted(&key));
                 let message = format!("{name} must be the only key of its object; found {other} too");
                 return Err(parser.error(key.span, message));
             }
-            if !matches!(&*key.value, "and" | "or" | "not") {
+            let is_search = key.value == "search" && self.clause.keys.contains(&"search");
+            if !is_search && !matches!(&*key.value, "and" | "or" | "not") {
                 return self.condition_key(parser, &key, &mut condition);
             }
             if !condition.is_empty() {
@@ -75,13 +78,19 @@ impl FilterParser {
             let filter = match &*key.value {
                 "and" => Filter::And(self.list(parser, "and")?),
                 "or" => Filter::Or(self.list(parser, "or")?),
-                _ => Filter::Not(Box::new(self.node(parser)?)),
+                "not" => {
+                    self.negations += 1;
+                    let part = self.node(parser)?;
+                    self.negations -= 1;
+                    Filter::Not(Box::new(part))
+                }
+                _ => self.search(parser, &key)?,
             };
             self.depth -= 1;
-            combinator = Some((key, filter));
+            alone = Some((key, filter));
             Ok(())
         })?;
-        if let Some((_, filter)) = combinator {
+        if let Some((_, filter)) = alone {
             return Ok(filter);
         }
         if condition.is_empty() {
@@ -126,6 +135,21 @@ impl FilterParser {
             return Err(parser.error(start, message));
         }
         Ok(filters)
+    }
+
+    /// Parses the value of `search`: a text or a parameter. `SPEC §20.2`
+    fn search(&self, parser: &mut Parser<'_>, key: &TokenName<'_>) -> Result<Filter, SyntaxError> {
+        if self.negations > 0 {
+            let message = "'search' cannot be below 'not'; exclude words with '-' in the text";
+            return Err(parser.error(key.span, message));
+        }
+        let span = parser.span();
+        if *parser.token() == Token::OpenBrace {
+            return param(parser, "'search' must be a string")
+                .map(|text| Filter::Search(Spanned::new(text, span)));
+        }
+        let text = string(parser, "search")?;
+        Ok(Filter::Search(Spanned::new(OrParam::Value(text.value.into_owned()), span)))
     }
 
     /// Parses the value of a key of a condition.
