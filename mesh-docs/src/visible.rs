@@ -90,6 +90,7 @@ impl Visible {
                 OrderKey::Relation { relation, .. } => {
                     self.check_relation(entity, relation, relation, path)?;
                 }
+                OrderKey::Search { .. } => {}
             }
         }
         Ok(())
@@ -112,6 +113,7 @@ impl Visible {
                     _ => Ok(()),
                 }
             }
+            Filter::Search(_) => Ok(()),
         }
     }
 

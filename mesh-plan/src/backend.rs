@@ -15,5 +15,6 @@ pub use crate::value::is_special_decimal;
 pub use crate::value::json::{JsonPointer, JsonType};
 pub use crate::value::like::{Pattern, PatternTooLong};
 pub use crate::value::number::number_text;
+pub use crate::value::search::{SearchTerm, SearchText};
 pub use crate::value::time::{Time, extended, is_date};
 pub use futures_util::future::Either;

@@ -195,6 +195,22 @@ pub enum PlanErrorKind {
         crate::value::like::Pattern::MAX_CHARS
     )]
     Pattern { field: String, chars: usize },
+    #[error("The records of entity '{entity}' cannot be searched")]
+    NoSearch { entity: String },
+    #[error("The search has no word to look for")]
+    NoWord,
+    #[error(
+        "The search has {words} words, prefixes and phrases, more than the bound `search_words` ({bound}) allows"
+    )]
+    SearchWords { words: usize, bound: usize },
+    #[error(
+        "An order by relevance needs a `$where` that is one `search`, or an `and` with one among its members"
+    )]
+    NotRanked,
+    #[error(
+        "An order by relevance is allowed only at the root of a read that is neither grouped nor distinct"
+    )]
+    RelevanceBelowRoot,
     #[error("{control} cannot use '{field}'; values of type {ty} have no order")]
     Unordered { field: String, ty: FieldType, control: &'static str },
     #[error("`$groupBy` cannot divide '{field}' by '{unit}': {hint}")]

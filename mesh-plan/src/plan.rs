@@ -8,6 +8,7 @@ mod node;
 pub(crate) mod parameters;
 mod predicate;
 mod query_source;
+mod search;
 pub(crate) mod size;
 
 use std::borrow::Cow;
@@ -27,6 +28,7 @@ pub use parameters::Parameter;
 use parameters::Parameters;
 pub use predicate::{Comparand, CompareOp, Predicate};
 pub use query_source::QuerySource;
+pub use search::Search;
 
 /// A checked query with its target. Only the planner creates plans, so every name in a plan is in the schema. Cheap to
 /// clone.

@@ -10,6 +10,7 @@ pub(crate) mod literal;
 mod order;
 pub(crate) mod policy_condition;
 mod related;
+mod search;
 mod select;
 mod stored_values;
 #[cfg(test)]
@@ -213,7 +214,10 @@ impl<'a> Planner<'a> {
         let policy = self.policy_filter(id, &mut scope)?;
         let order = match role {
             Role::Point => Vec::new(),
-            _ => order::plan(self, &mut scope, &read.controls.order, grouping.as_ref(), &columns)?,
+            _ => {
+                let ranked = matches!(role, Role::Collection).then_some(requested.as_ref());
+                order::plan(self, &mut scope, &read.controls.order, grouping.as_ref(), (&columns, ranked))?
+            }
         };
         let mut node = Node {
             output,

@@ -6,6 +6,7 @@ pub(crate) mod json;
 pub(crate) mod key;
 pub(crate) mod like;
 pub(crate) mod number;
+pub(crate) mod search;
 pub(crate) mod time;
 
 /// A scalar that a resolver returns or that is bound to a statement.

@@ -37,6 +37,9 @@ pub trait Class: Clone + fmt::Debug + PartialEq + Send + Sync + 'static {
         Self::of(native)
     }
 
+    /// Returns the class of the relevance of a record.
+    fn of_relevance() -> Self;
+
     /// Returns the value to bind for a comparison with a column of this class, and the type of the comparison. `None` if a
     /// column cannot contain such a value, so that only the texts can be compared.
     fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, ParamType)>;

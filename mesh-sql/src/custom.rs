@@ -60,6 +60,7 @@ pub(super) fn built_in(name: &str) -> BinOper {
         "<" => "OPERATOR(pg_catalog.<)",
         "<=" => "OPERATOR(pg_catalog.<=)",
         "/" => "OPERATOR(pg_catalog./)",
+        "@@" => "OPERATOR(pg_catalog.@@)",
         "~~*" => "OPERATOR(pg_catalog.~~*)",
         _ => "OPERATOR(pg_catalog.~~)",
     })

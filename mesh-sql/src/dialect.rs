@@ -9,7 +9,7 @@ use super::operand::Operand;
 use super::param::{self, Param};
 use super::statement::{Params, ValueOrInput};
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, Bucket, ColumnSource, CompareOp};
+use mesh_plan::plan::{Aggregate, Bucket, ColumnSource, CompareOp, Search};
 use mesh_plan::{Mutation, Value};
 
 /// The parameters of a statement under construction in a dialect.
@@ -201,6 +201,19 @@ pub trait Dialect: Sized {
     /// Returns a condition that holds if the database has a time zone, and makes the statement fail otherwise, even if there are
     /// no rows.
     fn has_zone(&self, zone: &str) -> Expr;
+
+    /// Searches the records whose columns have these operands. An unknown result counts as false.
+    fn search(&self, params: &mut ParamsOf<'_, Self>, operands: &Operands<'_, Self>, search: &Search)
+    -> Expr;
+
+    /// Returns how well a record matches a search, as a number of the class [`Class::of_relevance`]. It depends on the record
+    /// alone.
+    fn relevance(
+        &self,
+        params: &mut ParamsOf<'_, Self>,
+        operands: &Operands<'_, Self>,
+        search: &Search,
+    ) -> Expr;
 
     /// Calls an aggregate function over the values of a column, or over rows if there is no column.
     fn aggregate(&self, call: &Aggregate, column: Option<OperandOf<Self>>) -> OperandOf<Self>;

@@ -66,7 +66,10 @@ pub(super) fn operand<D: Dialect>(
             (key_name(index), key(dialect, operands, source))
         }
         // The planner allows related records only in reads of records.
-        ColumnSource::Related { .. } | ColumnSource::Exists(_) | ColumnSource::Json { .. } => {
+        ColumnSource::Related { .. }
+        | ColumnSource::Exists(_)
+        | ColumnSource::Json { .. }
+        | ColumnSource::Relevance(_) => {
             return Operand::of(Expr::null(), None);
         }
     };

@@ -50,6 +50,7 @@ pub(super) fn table_operand<C: Class>(
         ColumnSource::Column(column) => {
             Operand::of(Expr::col((alias.to_owned(), column.clone())), native.get(column))
         }
+        ColumnSource::Relevance(_) => Operand::new(Expr::null(), C::of_relevance()),
         // The planner allows buckets and aggregates only in grouped reads. `super::related` lowers values of related records, and
         // `super::predicate` lowers values in JSON documents.
         ColumnSource::Bucket(_)

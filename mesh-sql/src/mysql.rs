@@ -15,6 +15,7 @@ mod charset;
 mod dialect;
 mod json;
 mod levels;
+mod search;
 #[cfg(test)]
 mod tests;
 mod type_class;

@@ -9,6 +9,7 @@ use sea_query::Expr;
 
 use crate::class::{Class, ParamType};
 use crate::pattern::{escape_end, prefix_bound};
+use crate::search::SearchForm;
 use crate::statement::{Params, ValueOrInput};
 
 /// A parameter that is bound to a placeholder. A value that is compared in no type is compared as text.
@@ -32,6 +33,8 @@ pub enum Param<C> {
     List(Vec<(Value, Option<usize>)>, C, Option<ParamType>),
     /// The pattern in the input with this index.
     Pattern(usize),
+    /// The words of the search text in the input with this index.
+    Search(usize, SearchForm),
     /// A bound of the texts that begin as the pattern in the input with this index does: the exclusive upper bound if the flag
     /// is set, else the inclusive lower bound.
     PatternBound(usize, bool),
@@ -71,6 +74,10 @@ impl<C: Class> Param<C> {
             }
             (Self::Pattern(slot), _) => match input(slot) {
                 Some(Value::Text(pattern)) => Some(Cow::Owned(escape_end(pattern).into())),
+                _ => None,
+            },
+            (Self::Search(slot, form), _) => match input(slot) {
+                Some(Value::Text(text)) => Some(Cow::Owned(form.of::<C>(text))),
                 _ => None,
             },
             (Self::PatternBound(slot, is_end), _) => match input(slot) {
@@ -266,7 +273,7 @@ impl<C> fmt::Display for Param<C> {
             Self::Parent(column) => write!(f, "the parent's column {column}"),
             Self::Session(slot, _) => write!(f, "the session's value {slot}"),
             Self::SessionList(slot, _) => write!(f, "the session's list {slot}"),
-            Self::Input(slot, ..) | Self::Pattern(slot) | Self::Limit(slot, 0) => {
+            Self::Input(slot, ..) | Self::Pattern(slot) | Self::Search(slot, _) | Self::Limit(slot, 0) => {
                 write!(f, "the parameters' value {slot}")
             }
             Self::List(values, ..) => write!(f, "a list of {} values", values.len()),

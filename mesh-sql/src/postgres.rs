@@ -18,6 +18,7 @@ mod datetime;
 mod dialect;
 mod json;
 mod levels;
+mod search;
 #[cfg(test)]
 mod tests;
 mod type_class;

@@ -60,6 +60,7 @@ pub(super) fn lower<D: Dialect>(
             let left = operand(params, source).complete().expr;
             if *negated { left.is_not_null() } else { left.is_null() }
         }
+        Predicate::Search(search) => dialect.search(params, operands, search),
     }
 }
 

@@ -10,6 +10,7 @@ use mesh_ql::AggregateFn;
 use mesh_schema::{ColumnPair, Link};
 use sea_query::{Expr, ExprTrait as _, Func, JoinType, Query, SelectStatement};
 
+use super::class::Class as _;
 use super::dialect::{Dialect, OperandOf, ParamsOf};
 use super::join_room::JoinRoom;
 use super::links::{JUNCTION, linked, table_operand};
@@ -27,6 +28,7 @@ pub(super) struct RowOperands<'a, D: Dialect> {
     /// The prefix of the aliases of related records, which is followed by a number, and the alias of a junction.
     aliases: (String, &'static str),
     related: Vec<RelatedOperands<D>>,
+    relevance: Option<Expr>,
     /// A column of the node that another expression stands for.
     pub(super) replaced: Option<(&'a str, Expr)>,
 }
@@ -65,6 +67,10 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
         room: &mut JoinRoom,
     ) -> Self {
         let mut operands = Self::without_related(dialect, node, alias);
+        operands.relevance = node.relevance().map(|search| {
+            let columns = |source: &ColumnSource| table_operand(&node.native, &operands.alias, source);
+            dialect.relevance(params, &columns, search)
+        });
         let required = if D::REORDERS_EXISTS { Vec::new() } else { required(node.filter.as_ref()) };
         for (number, related) in node.related.iter().enumerate() {
             let alias = operands.alias_of(number);
@@ -107,7 +113,8 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
 
     fn without_related(dialect: &'a D, node: &'a Node, alias: String) -> Self {
         let related = Vec::with_capacity(node.related.len());
-        Self { dialect, node, aliases: (alias.clone(), JUNCTION), alias, related, replaced: None }
+        let aliases = (alias.clone(), JUNCTION);
+        Self { dialect, node, aliases, alias, related, relevance: None, replaced: None }
     }
 
     /// Returns the alias of the related records with that number.
@@ -128,6 +135,9 @@ impl<'a, D: Dialect> RowOperands<'a, D> {
             }
             ColumnSource::Exists(number) => {
                 related(number).map(|related| Operand::of(related.exists.clone(), None))
+            }
+            ColumnSource::Relevance(_) => {
+                self.relevance.clone().map(|value| Operand::new(value, D::Class::of_relevance()))
             }
             ColumnSource::Bucket(_) | ColumnSource::Aggregate(_) | ColumnSource::Json { .. } => None,
         };
@@ -436,6 +446,7 @@ fn is_selective(node: &Node, filter: &Predicate) -> bool {
         Predicate::In { negated, .. } | Predicate::SessionIn { negated, .. } => !negated,
         Predicate::Session { op, .. } => *op == CompareOp::Eq,
         Predicate::Param { condition, .. } => is_selective(node, condition),
+        Predicate::Search(_) => true,
         Predicate::Exists { related, negated: false } => node.related.get(*related).is_some_and(|related| {
             related.node.filter.as_ref().is_some_and(|filter| is_selective(&related.node, filter))
         }),

@@ -7,6 +7,7 @@
 mod class;
 mod dialect;
 mod list;
+mod search;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -57,6 +58,10 @@ pub mod functions {
     /// `(value, unit, form, zone)`: the period of time in which the value falls ([`mesh_plan::backend::Periods`]). The form is
     /// that of [`super::time_form_name`], and the zone is NULL for UTC. An unknown zone is an error.
     pub const PERIOD: &str = "mesh_period";
+    /// `(text, column…)`: whether the columns match a [`mesh_plan::backend::SearchText`].
+    pub const SEARCH: &str = "mesh_search";
+    /// `(text, column…)`: how often the words of a [`mesh_plan::backend::SearchText`] occur in the columns.
+    pub const RELEVANCE: &str = "mesh_relevance";
     /// `(element)`: the value of an element in a list ([`super::element`]).
     pub const ELEMENT: &str = "mesh_element";
     /// Aggregate `(value)`: the sum, which overflows only if the total does.

@@ -1,12 +1,12 @@
 //! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike`, `mesh_json`, `mesh_value`, `mesh_period`,
-//! `mesh_element` and `mesh_sum`.
+//! `mesh_search`, `mesh_relevance`, `mesh_element` and `mesh_sum`.
 //!
 //! `mesh_sum` is exact for integers if the total fits 64 bits (`SPEC §3.12`). The built-in `sum` fails if a running
 //! sum overflows, even if the total does not.
 
 use std::sync::Arc;
 
-use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong, Periods, Total};
+use mesh_plan::backend::{JsonPointer, JsonType, Pattern, PatternTooLong, Periods, SearchText, Total};
 use mesh_ql::UnknownName;
 use mesh_schema::{FieldType, TimeForm};
 use mesh_sql::sqlite::{self, functions};
@@ -26,6 +26,10 @@ pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>)
     for (name, ignore_case) in [(functions::LIKE, false), (functions::ILIKE, true)] {
         let work = Arc::clone(interrupt);
         connection.create_scalar_function(name, 2, flags, move |call| like(call, ignore_case, &work))?;
+    }
+    for (name, result) in [(functions::SEARCH, found as SearchResult), (functions::RELEVANCE, occurrences)] {
+        let work = Arc::clone(interrupt);
+        connection.create_scalar_function(name, -1, flags, move |call| search(call, result, &work))?;
     }
     let [of_json, of_value, of_period, of_element] = [(); 4].map(|()| Arc::clone(interrupt));
     connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &of_json))?;
@@ -86,6 +90,33 @@ fn period(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> 
         Periods::new(unit, form, zone.as_str_or_null()?).ok_or_else(unknown)
     })?;
     Ok(result(periods.period_of(argument(call, work)?)))
+}
+
+/// The result of a search of texts.
+type SearchResult = fn(&SearchText, &[&str]) -> i64;
+
+fn found(search: &SearchText, texts: &[&str]) -> i64 {
+    search.matches(texts).into()
+}
+
+fn occurrences(search: &SearchText, texts: &[&str]) -> i64 {
+    search.occurrences(texts) as i64
+}
+
+/// Calls `mesh_search` or `mesh_relevance` with the text of a search and the columns. The text is parsed once for each run of a
+/// statement.
+fn search(call: &Context<'_>, result: SearchResult, work: &Interrupt) -> Result<i64> {
+    let search = call.get_or_create_aux(0, |text| -> std::result::Result<SearchText, FromSqlError> {
+        Ok(SearchText::parse(text.as_str()?))
+    })?;
+    let mut texts = Vec::with_capacity(call.len());
+    for index in 1..call.len() {
+        if let ValueRef::Text(text) = call.get_raw(index) {
+            work.spend(text.len())?;
+            texts.push(String::from_utf8_lossy(text));
+        }
+    }
+    Ok(result(&search, &texts.iter().map(AsRef::as_ref).collect::<Vec<_>>()))
 }
 
 /// Calls `mesh_element` with an element of a list.

@@ -29,6 +29,10 @@ fn parameters(query: &PlannedQuery) -> Vec<Parameter> {
     let uses = query.params.as_deref().map(|params| params.uses.as_slice()).unwrap_or_default();
     let parameters = uses.iter().flat_map(|usage| match usage {
         ParamUse::Condition(usage) => condition_parameters(usage),
+        ParamUse::Search(usage) => {
+            let (name, ty) = (usage.name.value.clone(), Some(FieldType::String));
+            vec![Parameter { name, ty, is_list: false }]
+        }
         ParamUse::Page(usage) => {
             let ty = match usage.member {
                 PageMember::Size | PageMember::Skip => FieldType::Integer,

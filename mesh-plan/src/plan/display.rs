@@ -159,6 +159,15 @@ impl fmt::Display for DisplayValue<'_> {
     }
 }
 
+impl fmt::Display for Comparand<String> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value(text) => write!(f, "{text:?}"),
+            Self::Input { slot, .. } => write!(f, "${slot}"),
+        }
+    }
+}
+
 impl fmt::Display for Comparand<Value> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -211,6 +220,7 @@ impl fmt::Display for DisplaySource<'_> {
                 let of = DisplaySource { source: of, node: self.node };
                 write!(f, "{of} at {:?} as {}", at.to_string(), ty.as_str())
             }
+            ColumnSource::Relevance(_) => f.write_str("search relevance"),
         }
     }
 }
@@ -318,14 +328,12 @@ impl fmt::Display for DisplayPredicate<'_> {
             }
             Predicate::Like { source, pattern, ignore_case } => {
                 let operator = if *ignore_case { "ilike" } else { "like" };
-                match pattern {
-                    Comparand::Value(pattern) => write!(f, "{} {operator} {pattern:?}", of(source)),
-                    Comparand::Input { slot, .. } => write!(f, "{} {operator} ${slot}", of(source)),
-                }
+                write!(f, "{} {operator} {pattern}", of(source))
             }
             Predicate::IsNull { source, negated } => {
                 write!(f, "{} is {}null", of(source), if *negated { "not " } else { "" })
             }
+            Predicate::Search(search) => write!(f, "search {}", search.text),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mesh_ql::{AggregateFn, Direction, Nulls, TimeUnit};
 use mesh_schema::{Entity, FieldType, Link, NativeType, TableName, TimeForm};
 
-use super::{ComputedFunction, Predicate};
+use super::{ComputedFunction, Predicate, Search};
 use crate::ResolveError;
 use crate::shape::key::OutputKey;
 use crate::value::bucket::Periods;
@@ -108,6 +108,14 @@ impl Node {
         self.order.iter().any(|key| key.source.is_related())
     }
 
+    /// Returns the search by whose relevance the records are ordered.
+    pub fn relevance(&self) -> Option<&Search> {
+        match &self.order.first()?.source {
+            ColumnSource::Relevance(search) => Some(search),
+            _ => None,
+        }
+    }
+
     /// Returns whether this node or one of its nested relations is ordered by a value of related records.
     pub(crate) fn has_related_sort(&self) -> bool {
         self.sorts_related() || self.joins.iter().any(|join| join.node.has_related_sort())
@@ -188,6 +196,9 @@ pub enum ColumnSource {
     /// location.
     #[expect(missing_docs, reason = "documented above")]
     Json { of: Box<Self>, at: JsonPointer, ty: JsonType },
+    /// How well the record matches a search, which the node's filter contains. Greater is better. It depends on the record
+    /// alone, and is never NULL. `SPEC §20.3`
+    Relevance(Box<Search>),
 }
 
 impl ColumnSource {

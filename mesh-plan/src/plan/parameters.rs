@@ -31,6 +31,7 @@ pub(crate) struct Parameters {
 #[derive(Debug)]
 pub(crate) enum ParamUse {
     Condition(Box<ConditionUse>),
+    Search(TextUse),
     Page(PageUse),
 }
 
@@ -56,6 +57,14 @@ pub(crate) struct ConditionUse {
     pub(crate) left: Comparable,
     pub(crate) op: Spanned<FilterOp>,
     pub(crate) operand: Operand,
+}
+
+/// A parameter that is the text of a search.
+#[derive(Debug)]
+pub(crate) struct TextUse {
+    pub(crate) path: String,
+    pub(crate) name: Name,
+    pub(crate) span: Option<Span>,
 }
 
 /// A member of `$page` that is a parameter.
@@ -97,6 +106,7 @@ impl ParamUse {
     pub(crate) fn names(&self) -> Vec<&Name> {
         match self {
             Self::Condition(usage) => params(&usage.operand).map(|(name, _)| name).collect(),
+            Self::Search(usage) => vec![&usage.name],
             Self::Page(usage) => vec![&usage.name],
         }
     }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mesh_ql::FilterOp;
 
-use super::ColumnSource;
+use super::{ColumnSource, Search};
 use crate::Value;
 use crate::policy::{SessionInput, SessionValue};
 
@@ -39,10 +39,12 @@ pub enum Predicate {
     Like { source: ColumnSource, pattern: Comparand<String>, ignore_case: bool },
     /// The value is NULL; `negated`: it is not NULL (`isNotNull`).
     IsNull { source: ColumnSource, negated: bool },
+    /// The record contains the words of a text.
+    Search(Box<Search>),
 }
 
 /// The right side of a comparison.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Comparand<T> {
     /// This value.
     Value(T),
@@ -83,6 +85,19 @@ impl Comparand<Value> {
     }
 }
 
+impl Comparand<String> {
+    /// Returns the text in a run with these inputs.
+    pub(crate) fn text<'v>(&'v self, inputs: &'v [Value]) -> &'v str {
+        match self {
+            Self::Value(text) => text,
+            Self::Input { slot, .. } => match inputs.get(*slot) {
+                Some(Value::Text(text)) => text,
+                _ => "",
+            },
+        }
+    }
+}
+
 impl From<Value> for Comparand<Value> {
     fn from(value: Value) -> Self {
         Self::Value(value)
@@ -111,6 +126,9 @@ impl Predicate {
             | Self::In { source, .. }
             | Self::Like { source, .. }
             | Self::IsNull { source, .. } => visit(source.stored()),
+            Self::Search(search) => {
+                search.columns.iter().for_each(|column| visit(&ColumnSource::Column(column.clone())));
+            }
             Self::All(_) | Self::Any(_) | Self::Not(_) | Self::NotTrue(_) | Self::Param { .. } => {}
         });
     }
@@ -189,13 +207,13 @@ impl Predicate {
                 let values = values.iter().map(|value| value.bind(inputs)).collect();
                 Self::In { source: source.clone(), values, negated: *negated }
             }
-            Self::Like { source, pattern: Comparand::Input { slot, .. }, ignore_case } => {
-                let pattern = match inputs.get(*slot) {
-                    Some(Value::Text(pattern)) => pattern.clone(),
-                    _ => String::new(),
-                };
-                let pattern = Comparand::Value(pattern);
+            Self::Like { source, pattern: pattern @ Comparand::Input { .. }, ignore_case } => {
+                let pattern = Comparand::Value(pattern.text(inputs).to_owned());
                 Self::Like { source: source.clone(), pattern, ignore_case: *ignore_case }
+            }
+            Self::Search(search) => {
+                let text = Comparand::Value(search.text.text(inputs).to_owned());
+                Self::Search(Box::new(Search { text, ..(**search).clone() }))
             }
             Self::Exists { .. }
             | Self::Compare { .. }

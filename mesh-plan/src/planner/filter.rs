@@ -46,6 +46,7 @@ pub(super) fn plan(
             }
         }
         Filter::Relation(condition) => planner.relation_condition(scope, condition)?,
+        Filter::Search(text) => planner.search(scope.context, text)?,
     })
 }
 

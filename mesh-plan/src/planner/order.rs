@@ -7,17 +7,19 @@ use super::Planner;
 use super::columns::Columns;
 use super::comparable;
 use super::context::Scope;
+use super::search;
 use crate::PlanError;
 use crate::error::PlanErrorKind;
-use crate::plan::{ColumnSource, Grouping, SortKey};
+use crate::plan::{ColumnSource, Grouping, Predicate, SortKey};
 
-/// Returns the keys of the query, then the keys that break ties, in the direction of the last key of the query.
+/// Returns the keys of the query, then the keys that break ties, in the direction of the last key of the query. `filter` is that
+/// of the query, where records can be ordered by its search.
 pub(super) fn plan(
     planner: &mut Planner<'_>,
     scope: &mut Scope<'_>,
     order: &[OrderBy],
     grouping: Option<&Grouping>,
-    columns: &Columns,
+    (columns, filter): (&Columns, Option<Option<&Predicate>>),
 ) -> Result<Vec<SortKey>, PlanError> {
     let node = scope.context;
     let mut keys = Vec::with_capacity(order.len() + 1);
@@ -31,12 +33,22 @@ pub(super) fn plan(
             OrderKey::Relation { relation, aggregate } => {
                 planner.relation_aggregate(scope, relation, aggregate)?
             }
+            OrderKey::Search { search } => {
+                let Some(filter) = filter.filter(|_| grouping.is_none()) else {
+                    return Err(node.error(search.span, PlanErrorKind::RelevanceBelowRoot));
+                };
+                let search = search::ranked(&node, filter, search.span)?;
+                let best_first = sort_key(&ColumnSource::Relevance(Box::new(search)), false);
+                keys.push(SortKey { direction: Direction::Desc, breaks_ties: false, ..best_first });
+                continue;
+            }
         };
         key.check_order(&node, "$orderBy")?;
         let requested = sort_key(&key.source, key.nullable);
-        keys.push(SortKey { direction: *direction, nulls: *nulls, breaks_ties: false, ..requested });
+        let direction = direction.unwrap_or(Direction::Asc);
+        keys.push(SortKey { direction, nulls: *nulls, breaks_ties: false, ..requested });
     }
-    let direction = keys.last().map_or(Direction::Asc, |key| key.direction);
+    let direction = order.last().and_then(|key| key.direction).unwrap_or(Direction::Asc);
     let ties = match grouping {
         Some(_) => {
             let sources = columns.list.iter().map(|column| &column.source);

@@ -4,9 +4,11 @@ mod group;
 mod order;
 mod predicate;
 mod records;
+mod search;
 
 pub use group::Total;
 pub(super) use records::{Records, Row};
+pub(super) use search::SearchCells;
 
 use super::{Applied, DeadlineCheck};
 use crate::ResolveError;

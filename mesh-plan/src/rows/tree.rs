@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::evaluate::{self, Evaluation, Level, Records, Row};
+use super::evaluate::{self, Evaluation, Level, Records, Row, SearchCells};
 use super::{Applied, DeadlineCheck, Table};
 use crate::plan::{ColumnSource, Node};
 use crate::shape::{Cells, Flow, RowSource};
@@ -90,9 +90,9 @@ impl RowTree {
         }
         let mut sources: Vec<Option<ColumnSource>> =
             self.table.columns.iter().map(|name| source_of(node, applied, name)).collect();
-        // A resolver that has applied the page has already used the related records that the controls need.
+        // A resolver that has applied the page has already used the values that the controls need.
         if !applied.contains(Applied::PAGE) {
-            self.add_related(node, &mut sources, evaluation.deadline)?;
+            self.add_values(node, &mut sources, evaluation)?;
         }
         let mut groups = Table::new(node.columns.iter().map(|column| column.name.clone()));
         let mut apply = |list: &[usize]| -> Result<(Vec<usize>, u64), ResolveError> {
@@ -126,14 +126,14 @@ impl RowTree {
         Ok(())
     }
 
-    /// Adds to each row the values of its related rows, as further columns.
-    fn add_related(
+    /// Adds to each row the values of its related rows and its relevance, as further columns.
+    fn add_values(
         &mut self,
         node: &Node,
         sources: &mut Vec<Option<ColumnSource>>,
-        deadline: &DeadlineCheck,
+        Evaluation { plan, deadline, .. }: &Evaluation<'_>,
     ) -> Result<(), ResolveError> {
-        if node.related.is_empty() {
+        if node.related.is_empty() && node.relevance().is_none() {
             return Ok(());
         }
         let mut values: Vec<Vec<Value>> = vec![Vec::new(); self.table.len()];
@@ -155,6 +155,14 @@ impl RowTree {
             let columns = 0..related.node.columns.len();
             sources.extend(columns.map(|column| Some(ColumnSource::Related { related: number, column })));
         }
+        if let Some(search) = node.relevance() {
+            let cells = SearchCells::new(sources, search, plan.inputs())?;
+            for (row, values) in values.iter_mut().enumerate() {
+                deadline.count_row()?;
+                values.push(cells.relevance(self.table.row(row)));
+            }
+            sources.push(Some(ColumnSource::Relevance(Box::new(search.clone()))));
+        }
         let names = self.table.columns.iter().cloned();
         let added = sources.iter().skip(self.table.columns.len()).flatten().map(ToString::to_string);
         let mut table = Table::new(names.chain(added));
@@ -164,7 +172,7 @@ impl RowTree {
         }
         self.table = table;
         for (position, column) in self.positions.iter_mut().zip(&node.columns) {
-            if column.source.is_related() {
+            if column.source.is_related() || matches!(column.source, ColumnSource::Relevance(_)) {
                 *position = sources.iter().position(|source| source.as_ref() == Some(&column.source));
             }
         }

@@ -20,7 +20,7 @@ impl Search {
 }
 
 /// A full-text index that statements name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SearchIndex {
     /// SQLite: an FTS5 table over the entity's table.
     Fts5 {
@@ -34,7 +34,7 @@ pub enum SearchIndex {
 }
 
 /// A part of an SQL expression over the columns of one table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum SqlPart {
     /// SQL text as the database prints it.
     Sql(String),

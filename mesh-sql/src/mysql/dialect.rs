@@ -10,14 +10,15 @@ use super::aggregate;
 use super::bucket;
 use super::charset::{BINARY_COLLATION, CHARSET};
 use super::json;
+use super::search;
 use super::type_class::{TypeClass, call, charset};
 use crate::class::Class as _;
 use crate::custom;
-use crate::dialect::{self, Dialect, IdPart};
+use crate::dialect::{self, Dialect, IdPart, Operands};
 use crate::param;
 use crate::statement::{Params, ValueOrInput};
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, Bucket, CompareOp};
+use mesh_plan::plan::{Aggregate, Bucket, CompareOp, Search};
 
 /// The dialect of MariaDB.
 #[derive(Clone, Copy, Debug, Default)]
@@ -177,6 +178,19 @@ impl Dialect for MySql {
 
     fn has_zone(&self, zone: &str) -> Expr {
         bucket::has_zone(zone)
+    }
+
+    fn search(&self, params: &mut Params<'_, Param>, operands: &Operands<'_, Self>, search: &Search) -> Expr {
+        search::lower(params, operands, search)
+    }
+
+    fn relevance(
+        &self,
+        params: &mut Params<'_, Param>,
+        operands: &Operands<'_, Self>,
+        search: &Search,
+    ) -> Expr {
+        search::relevance(params, operands, search)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

@@ -126,6 +126,10 @@ impl Class for TypeClass {
         }
     }
 
+    fn of_relevance() -> Self {
+        Self::Integer
+    }
+
     fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, ParamType)> {
         let same = |ty| Some((Cow::Borrowed(value), ty));
         let new = |value: Value, ty| Some((Cow::Owned(value), ty));

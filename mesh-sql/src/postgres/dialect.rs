@@ -11,15 +11,16 @@ use super::bucket;
 use super::charset::Charset;
 use super::compare::{self, never};
 use super::json;
+use super::search;
 use super::type_class::TypeClass;
 use crate::class::Class as _;
 use crate::custom::{any_of, built_in, collate, from_json, operator};
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Operands};
 use crate::param;
 use crate::statement::{Params, ValueOrInput};
 use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, Bucket, CompareOp};
+use mesh_plan::plan::{Aggregate, Bucket, CompareOp, Search};
 
 /// The dialect of PostgreSQL, with the features and settings in which databases differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -164,6 +165,19 @@ impl Dialect for Postgres {
 
     fn has_zone(&self, zone: &str) -> Expr {
         bucket::has_zone(zone)
+    }
+
+    fn search(&self, params: &mut Params<'_, Param>, operands: &Operands<'_, Self>, search: &Search) -> Expr {
+        search::lower(params, operands, search)
+    }
+
+    fn relevance(
+        &self,
+        params: &mut Params<'_, Param>,
+        operands: &Operands<'_, Self>,
+        search: &Search,
+    ) -> Expr {
+        search::relevance(params, operands, search)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

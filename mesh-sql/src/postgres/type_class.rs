@@ -134,6 +134,10 @@ impl Class for TypeClass {
         }
     }
 
+    fn of_relevance() -> Self {
+        Self::Real8
+    }
+
     fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, ParamType)> {
         let same = |ty| Some((Cow::Borrowed(value), ParamType::Named(ty)));
         let new = |value: Value, ty| Some((Cow::Owned(value), ParamType::Named(ty)));

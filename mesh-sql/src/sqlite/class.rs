@@ -39,6 +39,10 @@ impl Class for Mixed {
         Self(native.map(|native| name(&native.name)))
     }
 
+    fn of_relevance() -> Self {
+        Self::ONE_FORM
+    }
+
     fn read<'v>(&self, value: &'v Value) -> Option<(Cow<'v, Value>, ParamType)> {
         Some((Cow::Borrowed(value), ParamType::Inferred))
     }

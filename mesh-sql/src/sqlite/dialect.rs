@@ -5,15 +5,15 @@ use mesh_schema::{NativeType, TimeForm};
 use sea_query::{Expr, ExprTrait as _, Func, Query, QueryBuilder, SqliteQueryBuilder};
 
 use super::class::Mixed;
-use super::{Operand, Param, functions, time_form_name};
+use super::{Operand, Param, functions, search, time_form_name};
 use crate::class::{Class as _, ParamType};
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Operands};
 use crate::pattern::prefix_bound;
 use crate::statement::{Params, ValueOrInput};
 use crate::{custom, param};
 use mesh_plan::Mutation;
 use mesh_plan::backend::{JsonPointer, JsonType};
-use mesh_plan::plan::{Aggregate, Bucket, CompareOp};
+use mesh_plan::plan::{Aggregate, Bucket, CompareOp, Search};
 
 /// The maximum number of values of a list that are bound one by one. Longer lists are one parameter, so that SQLite's limit of
 /// 32,766 parameters is not reached.
@@ -149,6 +149,19 @@ impl Dialect for Sqlite {
 
     fn has_zone(&self, zone: &str) -> Expr {
         period(Expr::Constant(0.into()), TimeUnit::Day, None, Some(zone)).is_not_null()
+    }
+
+    fn search(&self, params: &mut Params<'_, Param>, operands: &Operands<'_, Self>, search: &Search) -> Expr {
+        search::lower(params, operands, search, |name| self.table(name))
+    }
+
+    fn relevance(
+        &self,
+        params: &mut Params<'_, Param>,
+        operands: &Operands<'_, Self>,
+        search: &Search,
+    ) -> Expr {
+        search::relevance(params, operands, search)
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {

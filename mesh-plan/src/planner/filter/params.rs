@@ -15,8 +15,10 @@ use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValues, Span, Span
 use self::binder::Binder;
 use crate::error::PlanErrorKind;
 use crate::plan::cursor::UnverifiedCursor;
-use crate::plan::parameters::{Comparable, ConditionUse, PageMember, PageUse, ParamUse, Parameters, params};
-use crate::plan::{PlannedQuery, Predicate};
+use crate::plan::parameters::{
+    Comparable, ConditionUse, PageMember, PageUse, ParamUse, Parameters, TextUse, params,
+};
+use crate::plan::{Comparand, PlannedQuery, Predicate};
 use crate::planner::limits::Limits;
 use crate::planner::typed;
 use crate::{PlanError, Value};
@@ -71,6 +73,20 @@ impl<'v> Recorder<'v> {
         let text = format!("{} {} {}", usage.left.source, op.as_str(), DisplayOperand(operand));
         self.uses.push(ParamUse::Condition(Box::new(usage)));
         Ok(Predicate::Param { text, condition: Box::new(condition) })
+    }
+
+    /// Plans the text of a search.
+    pub(in crate::planner) fn search(
+        &mut self,
+        path: &str,
+        name: &Name,
+        span: Option<Span>,
+    ) -> Result<Comparand<String>, PlanError> {
+        let usage = TextUse { path: path.to_owned(), name: name.clone(), span };
+        let slot = self.binder.inputs.len();
+        let sample = self.binder.search(&usage)?;
+        self.uses.push(ParamUse::Search(usage));
+        Ok(Comparand::Input { slot, sample })
     }
 
     /// Plans a member of `$page` that is a number of rows. Returns the slot of the input.
@@ -139,6 +155,7 @@ impl PlannedQuery {
         for usage in uses {
             match usage {
                 ParamUse::Condition(usage) => binder.condition(usage).map(drop)?,
+                ParamUse::Search(usage) => binder.search(usage).map(drop)?,
                 ParamUse::Page(usage) => {
                     if let Some(text) = binder.page(usage)? {
                         let opened = self.open(text);

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use super::order::{self, Number};
 use super::records::Records;
+use super::search::SearchCells;
 use crate::plan::{ColumnSource, Comparand, CompareOp, Predicate};
 use crate::rows::DeadlineCheck;
 use crate::value::json::{JsonPointer, JsonType};
@@ -41,6 +42,7 @@ enum Condition<'p> {
     In(Cell<'p>, &'p [Comparand<Value>], bool),
     Like(Cell<'p>, Pattern),
     IsNull(Cell<'p>, bool),
+    Search(SearchCells),
     Unknown,
 }
 
@@ -96,6 +98,7 @@ impl<'p> Condition<'p> {
                 Self::Like(cell(source)?, pattern)
             }
             Predicate::IsNull { source, negated } => Self::IsNull(cell(source)?, *negated),
+            Predicate::Search(search) => Self::Search(SearchCells::new(&records.sources, search, &[])?),
             // `Plan::bind` has already replaced these.
             Predicate::Session { .. }
             | Predicate::SessionIn { .. }
@@ -125,6 +128,7 @@ impl<'p> Condition<'p> {
                 _ => Some(false),
             },
             Self::IsNull(cell, negated) => Some((*cell.of(row) == Value::Null) != *negated),
+            Self::Search(search) => Some(search.matches(row)),
             Self::Unknown => None,
         }
     }

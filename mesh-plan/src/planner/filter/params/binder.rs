@@ -4,9 +4,9 @@ use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValue, ParamValues
 
 use super::ParamInput;
 use crate::error::PlanErrorKind;
-use crate::plan::parameters::{ConditionUse, PageMember, PageUse, params};
+use crate::plan::parameters::{ConditionUse, PageMember, PageUse, TextUse, params};
 use crate::plan::{Comparand, Predicate};
-use crate::planner::{filter, literal};
+use crate::planner::{filter, literal, search};
 use crate::value::like::Pattern;
 use crate::{PlanError, Value};
 
@@ -116,6 +116,30 @@ impl<'v> Binder<'v> {
         }
     }
 
+    /// Adds the text of a search to the inputs.
+    pub(super) fn search(&mut self, usage: &TextUse) -> Result<String, PlanError> {
+        let TextUse { path, name, span } = usage;
+        let error = |kind| PlanError::new(kind, path.as_str()).with_span(*span);
+        let wrong =
+            |fault| error(PlanErrorKind::Parameter { name: name.value.clone(), fault: Box::new(fault) });
+        let found = match (self.param_input.values().get(name), self.param_input) {
+            (Some(ParamValue::One(Literal::Text(text))), _) => {
+                search::check(text, &self.limits).map_err(wrong)?;
+                self.inputs.push(Value::Text(text.clone()));
+                return Ok(text.clone());
+            }
+            (None, ParamInput::Partial(_)) => return Ok(String::new()),
+            (None, ParamInput::Complete(_)) => {
+                return Err(error(PlanErrorKind::NoParameter { name: name.value.clone() }));
+            }
+            (Some(ParamValue::One(literal)), _) => literal::describe(literal),
+            (Some(ParamValue::Many(_)), _) => "a list".to_owned(),
+            (Some(ParamValue::Null), _) => "null".to_owned(),
+            (Some(ParamValue::Other(found)), _) => (*found).to_owned(),
+        };
+        Err(wrong(PlanErrorKind::ParameterValue { takes: "a string".to_owned(), found }))
+    }
+
     /// Checks a member of `$page`. Adds a number of rows to the inputs, and returns the text of a cursor that is not `null`.
     pub(super) fn page(&mut self, usage: &PageUse) -> Result<Option<&'v str>, PlanError> {
         match &usage.member {
@@ -210,7 +234,8 @@ impl<'v> Binder<'v> {
             Predicate::Exists { .. }
             | Predicate::Session { .. }
             | Predicate::SessionIn { .. }
-            | Predicate::IsNull { .. } => {}
+            | Predicate::IsNull { .. }
+            | Predicate::Search(_) => {}
         }
     }
 
