@@ -162,6 +162,7 @@ mod tests {
                 {"('a' <-> 'b')"}
                 +go* +"zero cost" -async -"a b" -c*
                 ((?i)(?<![\p{L}\p{N}])(?:go[\p{L}\p{N}]*|zero[^\p{L}\p{N}]+cost)(?![\p{L}\p{N}]))
-        "#]].assert_eq(&["rust", "go* \"zero cost\" -async -\"a b\" -c*"].map(shown).concat());
+        "#]]
+        .assert_eq(&["rust", "go* \"zero cost\" -async -\"a b\" -c*"].map(shown).concat());
     }
 }

@@ -2,6 +2,7 @@
 
 mod buckets;
 mod relational;
+mod search;
 
 use expect_test::Expect;
 use mesh_ql::Format;

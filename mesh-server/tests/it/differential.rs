@@ -6,9 +6,9 @@
 //! - `MESH_DIFF_SEED=7` runs only this seed and prints the results.
 //! - `MESH_DIFF_SECONDS=60` compares further seeds for this time.
 
-mod check;
+pub(crate) mod check;
 mod data;
-mod dice;
+pub(crate) mod dice;
 mod documents;
 mod kind;
 mod others;

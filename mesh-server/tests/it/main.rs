@@ -23,6 +23,7 @@ mod hostile_values;
 mod integrity;
 mod policies;
 mod resolvers;
+mod searches;
 mod service;
 mod spec;
 mod uploads;

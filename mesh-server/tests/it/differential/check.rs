@@ -370,10 +370,10 @@ pub(super) fn write_sql(out: &mut String, plan: &Plan) {
 }
 
 /// The folder of a database, removed on drop.
-pub(super) struct Folder(pub(super) PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    pub(super) fn new(name: &str, seed: u64) -> Self {
+    pub(crate) fn new(name: &str, seed: u64) -> Self {
         let path = std::env::temp_dir().join(format!("mesh-{name}-{}-{seed}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
