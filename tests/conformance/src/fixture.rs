@@ -69,6 +69,9 @@ struct Table {
     /// Whether cases insert rows.
     #[serde(default)]
     writable: bool,
+    /// The columns of the table's full-text index.
+    #[serde(default)]
+    search: Vec<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -104,6 +107,7 @@ pub fn sql(dialect: Dialect) -> Result<String, String> {
     for table in &data.tables {
         create(&mut out, table, dialect);
         insert(&mut out, table, dialect);
+        index_words(&mut out, table, dialect);
     }
     for view in &data.views {
         let statement = match dialect {
@@ -173,6 +177,32 @@ fn definition(column: &Column, table: &Table, dialect: Dialect) -> String {
     text
 }
 
+/// Creates the table's full-text index.
+fn index_words(out: &mut String, table: &Table, dialect: Dialect) {
+    if table.search.is_empty() {
+        return;
+    }
+    let name = dialect.quoted(&table.table);
+    let columns: Vec<String> = table.search.iter().map(|column| dialect.quoted(column)).collect();
+    let _ = match dialect {
+        Dialect::Sqlite => {
+            let index = dialect.quoted(&format!("{}_search", table.table));
+            let (columns, content) = (columns.join(", "), dialect.text(&table.table));
+            writeln!(
+                out,
+                "CREATE VIRTUAL TABLE {index} USING fts5({columns}, content={content}, content_rowid='id');\n\
+                 INSERT INTO {index} ({index}) VALUES ('rebuild');"
+            )
+        }
+        Dialect::Postgres => {
+            let texts: Vec<_> = columns.iter().map(|column| format!("coalesce({column}, '')")).collect();
+            let texts = texts.join(" || ' ' || ");
+            writeln!(out, "CREATE INDEX ON {name} USING gin (to_tsvector('simple', {texts}));")
+        }
+        Dialect::MySql => writeln!(out, "ALTER TABLE {name} ADD FULLTEXT INDEX ({});", columns.join(", ")),
+    };
+}
+
 /// Returns the reference of a key to a column, which is written `table.column`.
 fn references(to: &str, dialect: Dialect) -> String {
     let (table, column) = to.split_once('.').unwrap_or((to, "id"));
@@ -186,6 +216,8 @@ fn kind(name: &str, dialect: Dialect) -> &'static str {
         ("number", ["REAL", "double precision", "double"]),
         // Text is ordered by bytes in all databases, so that one expected order fits all.
         ("text", ["TEXT", "text COLLATE \"C\"", "longtext COLLATE utf8mb4_bin"]),
+        // Searches ignore case where the collation does.
+        ("words", ["TEXT", "text", "text COLLATE utf8mb4_general_ci"]),
         ("boolean", ["BOOLEAN", "boolean", "boolean"]),
         ("datetime", ["DATETIME", "timestamp", "datetime(6)"]),
         ("date", ["DATE", "date", "date"]),
