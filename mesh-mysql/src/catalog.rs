@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use mesh_backend::Contents;
 use mesh_backend::catalog::{sample, set_time_form, undeclared_times};
 use mesh_plan::Value;
-use mesh_schema::{Catalog, Column, Constraint, Table};
+use mesh_schema::{Catalog, Column, Constraint, Table, TextSearch};
 use mysql_async::{Error, Row};
 use sea_query::{IntoTableRef as _, MysqlQueryBuilder};
 
@@ -46,7 +46,7 @@ pub(super) async fn read(connection: &mut Connection, times: &[(String, String)]
             column.required &= !provided.contains(&name);
             column.generated |= computed.contains(&name);
         }
-        let mut table = Table { name, columns, ..Table::default() };
+        let mut table = Table { name, columns, takes_no_index: is_view, ..Table::default() };
         // The comment of a view is the word VIEW.
         table.description = comment.filter(|comment| !is_view && !comment.is_empty());
         keys.move_to(&mut table);
@@ -58,7 +58,7 @@ pub(super) async fn read(connection: &mut Connection, times: &[(String, String)]
         let rows = connection.query(&sql, &[]).await?;
         set_time_form(column, &table, rows.iter().map(|row| text(row, 0)), &mut notes);
     }
-    Ok(Contents { catalog: Catalog { tables }, notes })
+    Ok(Contents { catalog: Catalog { tables, text_search: TextSearch::FullText }, notes })
 }
 
 const TABLES: &str = "SELECT TABLE_NAME, TABLE_TYPE, TABLE_COMMENT FROM information_schema.TABLES \

@@ -8,6 +8,7 @@ mod export;
 mod failures;
 mod full;
 mod reads;
+mod search;
 mod snapshots;
 mod state;
 mod tls;

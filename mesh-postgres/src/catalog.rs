@@ -5,13 +5,14 @@
 
 mod constraints;
 pub(crate) mod indexes;
+mod text_indexes;
 mod types;
 
 use std::collections::{HashMap, HashSet};
 
 use mesh_backend::Contents;
 use mesh_backend::catalog::{sample, set_time_form, undeclared_times};
-use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeType, Table};
+use mesh_schema::{Catalog, Column, FieldType, ForeignKey, NativeKind, NativeType, Table, TextSearch};
 use mesh_sql::postgres::{Charset, Postgres};
 use sea_query::PostgresQueryBuilder;
 use tokio_postgres::Error;
@@ -105,6 +106,7 @@ pub(super) async fn read(
     let mut keys = keys(connection, &ids).await?;
     let mut foreign_keys = foreign_keys(connection, &ids, &namespace).await?;
     let mut constraints = constraints::read(connection, &ids).await?;
+    let mut text_indexes = text_indexes::read(connection, &ids).await?;
     let unseen = tables_with_unseen_changes(connection, &ids).await?;
     let mut tables = Vec::with_capacity(objects.len());
     for SchemaObject { id, kind, mut table } in objects {
@@ -116,13 +118,16 @@ pub(super) async fn read(
         table.has_unseen_changes = unseen.contains(&id);
         (table.primary_key, table.unique) = keys.remove(&id).unwrap_or_default();
         table.foreign_keys = foreign_keys.remove(&id).unwrap_or_default();
-        let names = table.columns.iter().map(|column| column.name.as_str());
+        let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
         table.constraints = constraints
             .remove(&id)
             .into_iter()
             .flatten()
-            .map(|it| it.into_constraint(names.clone()))
+            .map(|it| it.into_constraint(names.iter().copied()))
             .collect();
+        let indexes = text_indexes.remove(&id).into_iter().flatten();
+        table.text_indexes = indexes.filter_map(|index| index.into_text_index(&names)).collect();
+        table.takes_no_index = matches!(kind.as_str(), "v" | "f");
         // Rows without a primary key are identified by their physical location, which changes when they are updated.
         let is_keyless = table.primary_key.is_empty() && matches!(kind.as_str(), "r" | "m");
         table.row_id = is_keyless.then(|| "ctid".to_owned());
@@ -141,7 +146,8 @@ pub(super) async fn read(
         let rows = connection.query_once(&sql, &[]).await?;
         set_time_form(column, &table, rows.iter().map(|row| row.get(0)), &mut notes);
     }
-    Ok(Contents { catalog: Catalog { tables }, notes })
+    let text_search = TextSearch::Configurations(text_indexes::configurations(connection).await?);
+    Ok(Contents { catalog: Catalog { tables, text_search }, notes })
 }
 
 /// Returns names as the JSON array that statements take as a parameter.
@@ -290,6 +296,12 @@ async fn columns(
     let mut columns: HashMap<u32, Vec<Column>> = HashMap::new();
     for row in connection.query_once(sql, &[TextParam::text(ids)]).await? {
         let found = types.get(&row.get::<_, u32>(2));
+        // Vectors belong to full-text indexes.
+        if found
+            .is_some_and(|found| found.native.kind == NativeKind::BuiltIn && found.native.name == "tsvector")
+        {
+            continue;
+        }
         let not_null: bool = row.get(3);
         let nullable = !not_null && !found.is_some_and(|found| found.never_null);
         let provided: bool = row.get(5);

@@ -13,6 +13,7 @@ mod indexes;
 mod pipelines;
 mod points;
 mod reads;
+mod search;
 mod shared;
 mod snapshots;
 mod state;

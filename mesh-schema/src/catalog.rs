@@ -11,6 +11,31 @@ pub use cells::CellKinds;
 pub struct Catalog {
     /// Tables and views.
     pub tables: Vec<Table>,
+    /// How the database finds words.
+    pub text_search: TextSearch,
+}
+
+/// How a database finds words, which decides what a search needs. `SPEC §20.1`
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum TextSearch {
+    /// Unknown: searches are not checked.
+    #[default]
+    Unknown,
+    /// With FTS5 tables of SQLite.
+    Fts5,
+    /// With the text search configurations of PostgreSQL, which need no index.
+    Configurations(Vec<Configuration>),
+    /// With FULLTEXT indexes of MySQL or MariaDB.
+    FullText,
+}
+
+/// A text search configuration of PostgreSQL.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// The name that the server prints for a `regconfig`: without a schema if the search path leads to it.
+    pub name: String,
+    /// The name with its schema.
+    pub qualified: String,
 }
 
 /// A table or a view.
@@ -36,6 +61,10 @@ pub struct Table {
     pub text_indexes: Vec<TextIndex>,
     /// The name of a hidden row id, if there is one (SQLite's `rowid`, unless a column shadows it).
     pub row_id: Option<String>,
+    /// SQLite: the integer key, a column that is an alias of the row id.
+    pub integer_key: Option<String>,
+    /// Whether it cannot have indexes, as a view or a table that is stored elsewhere.
+    pub takes_no_index: bool,
     /// The comment stored in the database.
     pub description: Option<String>,
     /// Whether reads include the rows of tables that inherit from this one. Its keys are not unique among all these rows.
@@ -84,7 +113,7 @@ pub struct Column {
     pub native: Option<NativeType>,
 }
 
-/// A full-text index over columns of one table. `SPEC §20.1`
+/// A full-text index over columns of one table, for words of all of them. `SPEC §20.1`
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TextIndex {
     /// Its name; in SQLite, the name of the FTS5 table.
@@ -95,6 +124,22 @@ pub struct TextIndex {
     pub language: Option<String>,
     /// PostgreSQL: the indexed expression; empty elsewhere.
     pub vector: Vec<SqlPart>,
+}
+
+impl TextIndex {
+    /// Returns whether these are exactly the indexed columns, in any order.
+    pub(crate) fn is_over(&self, columns: &[&str]) -> bool {
+        self.columns.len() == columns.len() && columns.iter().all(|name| self.has_column(name))
+    }
+
+    pub(crate) fn has_column(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column == name)
+    }
+
+    /// Returns the name as that of a table.
+    pub(crate) fn table_name(&self) -> TableName {
+        TableName { schema: None, name: self.name.clone() }
+    }
 }
 
 impl Column {
@@ -145,6 +190,13 @@ pub enum Operators {
 impl NativeType {
     /// The name of the type of columns whose fields have no type.
     pub const ANY: &'static str = "any";
+
+    /// Returns whether the database finds words in values of this type without a cast.
+    pub(crate) fn is_text(&self) -> bool {
+        let name = self.name.split(' ').next();
+        let is_text = matches!(name, Some("text" | "varchar" | "bpchar" | "name"));
+        self.kind == NativeKind::BuiltIn && is_text || self.shown == "citext"
+    }
 
     /// Returns the type of a column that holds values in several forms ([`TimeForm::Mixed`]), for fields of type `ty`.
     pub(crate) fn mixed(ty: Option<FieldType>) -> Self {

@@ -10,8 +10,12 @@ use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hash;
 
+use crate::load::lookup::is_searchable;
 use crate::load::{default_table, is_reserved_member};
-use crate::{Catalog, Column, Document, EntityDocument, FieldType, IdField, Table, TableName};
+use crate::{
+    Catalog, Column, Document, EntityDocument, FieldType, IdField, Search, SearchDocument, Table, TableName,
+    TextSearch,
+};
 
 /// The result of inference: a document that loads with the same catalog, and notes about it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,7 +66,7 @@ pub fn infer(catalog: &Catalog) -> Inference {
     let joins = relation::joins(catalog, &served, &mut notes);
     let mut document = Document::default();
     for table in &served {
-        document.entities.push(table.key.clone(), entity(table));
+        document.entities.push(table.key.clone(), entity(table, &catalog.text_search));
     }
     for (key, join) in joins {
         document.joins.push(key, join);
@@ -201,7 +205,25 @@ fn note_hidden(served: &ServedTable<'_>, notes: &mut Vec<Note>) {
     }
 }
 
-fn entity(served: &ServedTable<'_>) -> EntityDocument {
+/// Returns the search by the first full-text index whose columns are all served as texts.
+fn search(served: &ServedTable<'_>, text_search: &TextSearch) -> Option<SearchDocument> {
+    let field = |name: &String| {
+        let served = served.columns.iter().find(|served| served.column.name == *name)?;
+        is_searchable(served.column.ty, Some(served.column)).then(|| served.field.clone())
+    };
+    let mut indexes = served.table.text_indexes.iter();
+    let (index, fields) = indexes.find_map(|index| {
+        let fields: Vec<String> = index.columns.iter().map(field).collect::<Option<_>>()?;
+        (!fields.is_empty()).then_some((index, fields))
+    })?;
+    Some(SearchDocument {
+        fields,
+        language: index.language.clone().filter(|language| language != Search::DEFAULT_LANGUAGE),
+        table: (*text_search == TextSearch::Fts5).then(|| index.table_name().to_string()),
+    })
+}
+
+fn entity(served: &ServedTable<'_>, text_search: &TextSearch) -> EntityDocument {
     let mut document = EntityDocument::default();
     let table = served.name.to_string();
     document.table = (table != default_table(&served.key)).then_some(table);
@@ -209,6 +231,7 @@ fn entity(served: &ServedTable<'_>) -> EntityDocument {
         IdField::Field(field) if field == "id" => IdField::Unset,
         id_field => id_field,
     };
+    document.search = search(served, text_search);
     for ServedColumn { column, field } in &served.columns {
         document.fields.push(field.clone());
         if *field != column.name {

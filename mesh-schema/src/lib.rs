@@ -10,16 +10,18 @@ mod builder;
 mod catalog;
 mod document;
 mod fault;
+mod index_statements;
 mod infer;
 mod load;
 mod model;
 pub mod policy;
+mod search_notes;
 mod serialize;
 
 pub use builder::{EntityBuilder, SchemaBuilder};
 pub use catalog::{
-    Catalog, CellKinds, Column, Constraint, ForeignKey, NativeKind, NativeType, Operators, Size, Table,
-    TextIndex, TimeForm,
+    Catalog, CellKinds, Column, Configuration, Constraint, ForeignKey, NativeKind, NativeType, Operators,
+    Size, Table, TextIndex, TextSearch, TimeForm,
 };
 pub use document::{
     ComputedDocument, Document, EntityDocument, Entries, FieldList, IdField, JoinDocument, SearchDocument,
@@ -32,4 +34,5 @@ pub use model::{
     FieldWrites, KeyColumn, KeyReference, Link, Member, Piece, Relation, RelationId, Schema, Search,
     SearchIndex, SqlPart, TableName, Upload,
 };
+pub use search_notes::search_notes;
 pub use serialize::UnknownName;

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 
 use self::lookup::Tables;
 use crate::fault::{Positions, hint};
-use crate::{Catalog, Document, Fault, Faults, Schema, Table};
+use crate::{Catalog, Document, Fault, Faults, Schema, Table, TextSearch};
 
 /// Entity keys that are reserved for routes. `SPEC §2.2`
 const RESERVED_ENTITIES: [&str; 6] = ["queries", "auth", "logout", "write", "files", "batch"];
@@ -41,6 +41,7 @@ pub(crate) fn load(
     let mut loader = Loader {
         positions: &document.positions,
         tables: catalog.map(Tables::new),
+        text_search: catalog.map_or(&TextSearch::Unknown, |catalog| &catalog.text_search),
         unsound,
         faults: Vec::new(),
         schema: Schema::default(),
@@ -64,6 +65,7 @@ struct Loader<'a> {
     positions: &'a Positions,
     /// `None` without a catalog.
     tables: Option<Tables<'a>>,
+    text_search: &'a TextSearch,
     unsound: &'a HashSet<String>,
     faults: Vec<Fault>,
     schema: Schema,

@@ -7,14 +7,16 @@ mod declared;
 pub(crate) mod indexes;
 mod keys;
 mod sample;
+mod text_indexes;
 
 use std::collections::HashMap;
 
-use mesh_schema::{Catalog, Column, FieldType, ForeignKey, Table};
+use mesh_schema::{Catalog, Column, FieldType, ForeignKey, Table, TextSearch};
 use rusqlite::{Connection, Error, ErrorCode};
 use sea_query::{Query, SqliteQueryBuilder};
 
 use self::sample::Sampler;
+use self::text_indexes::Fts5Table;
 
 /// Reads the catalog of a connection's main database. Also returns notes for the log, which state what was left out and
 /// why, and what is uncertain.
@@ -31,9 +33,14 @@ pub(crate) fn read(
     let _snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()?;
     let mut reader = Reader { connection, sampler, notes: Vec::new() };
     let mut tables = Vec::new();
+    let mut text_indexes = Vec::new();
     for object in reader.objects()? {
-        match reader.table(&object) {
-            Ok(table) => tables.push(table),
+        let read = match Fts5Table::parse(&object.name, &object.declaration) {
+            Some(index) => reader.text_index(&object, index).map(|index| text_indexes.push(index)),
+            None => reader.table(&object).map(|table| tables.push(table)),
+        };
+        match read {
+            Ok(()) => {}
             Err(error) if concerns_database(&error) => return Err(error),
             Err(error) => {
                 let (kind, name) = (object.kind.noun(), &object.name);
@@ -41,9 +48,12 @@ pub(crate) fn read(
             }
         }
     }
+    for index in text_indexes {
+        reader.notes.extend(index.move_to(&mut tables));
+    }
     normalize_targets(&mut tables);
     adopt_kinds_of_targets(&mut tables);
-    Ok((Catalog { tables }, reader.notes))
+    Ok((Catalog { tables, text_search: TextSearch::Fts5 }, reader.notes))
 }
 
 /// Reads a catalog and collects notes.
@@ -58,6 +68,8 @@ struct SchemaObject {
     name: String,
     kind: Kind,
     without_row_id: bool,
+    /// The statement that created a virtual table; empty for others.
+    declaration: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,7 +104,7 @@ struct RawColumn {
 }
 
 const OBJECTS: &str = "\
-    SELECT listed.name, listed.type, listed.wr \
+    SELECT listed.name, listed.type, listed.wr, iif(listed.type = 'virtual', stored.sql, '') \
     FROM pragma_table_list AS listed \
     JOIN main.sqlite_schema AS stored ON stored.name = listed.name AND stored.type IN ('table', 'view') \
     WHERE listed.schema = 'main' AND listed.type <> 'shadow' \
@@ -122,9 +134,17 @@ impl Reader<'_> {
                 "virtual" => Kind::Virtual,
                 _ => Kind::Table,
             };
-            objects.push(SchemaObject { name: name.to_owned(), kind, without_row_id: row.get(2)? });
+            let declaration = String::from_utf8_lossy(row.get_ref(3)?.as_bytes()?).into_owned();
+            let (name, without_row_id) = (name.to_owned(), row.get(2)?);
+            objects.push(SchemaObject { name, kind, without_row_id, declaration });
         }
         Ok(objects)
+    }
+
+    fn text_index(&self, object: &SchemaObject, mut index: Fts5Table) -> Result<Fts5Table, Error> {
+        let columns = self.raw_columns(object)?.into_iter().filter(|column| !column.hidden);
+        index.columns = columns.map(|column| column.name).collect();
+        Ok(index)
     }
 
     fn table(&mut self, object: &SchemaObject) -> Result<Table, Error> {
@@ -160,6 +180,7 @@ impl Reader<'_> {
             })
             .collect();
 
+        let integer_key = primary_key.first().filter(|_| is_row_id && object.kind == Kind::Table).cloned();
         let unique = indexes.unique.into_iter().filter(|set| set.iter().all(is_readable));
         let mut foreign_keys = keys::foreign_keys(self.connection, &object.name)?;
         foreign_keys.retain(|foreign_key| foreign_key.columns.iter().all(is_readable));
@@ -177,6 +198,8 @@ impl Reader<'_> {
             resolves_conflicts: !resolutions.is_empty(),
             constraints,
             row_id: self.row_id(object, &raw),
+            integer_key: integer_key.filter(is_readable),
+            takes_no_index: object.kind == Kind::View,
             unique: unique.filter(|set| !same_columns(set, &primary_key)).collect(),
             primary_key: if primary_key.iter().all(is_readable) { primary_key } else { Vec::new() },
             name: object.name.clone(),

@@ -9,6 +9,7 @@ mod json;
 mod junctions;
 mod patterns;
 mod related;
+mod search;
 mod snapshots;
 
 use std::collections::HashSet;

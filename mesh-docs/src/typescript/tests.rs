@@ -280,7 +280,8 @@ fn numbers_that_json_lacks_are_null() {
     ];
     let table = Table { name: "things".to_owned(), columns, ..Table::default() };
     let document = r#"{"entities": {"thing": {"fields": ["id", "ratio", "price"]}}}"#;
-    let schema = Schema::read(document, Some(&Catalog { tables: vec![table] })).unwrap();
+    let schema =
+        Schema::read(document, Some(&Catalog { tables: vec![table], ..Catalog::default() })).unwrap();
     let written = types(&schema);
     assert!(written.contains("  ratio: number | null;\n  price: string;\n"), "{written}");
 }

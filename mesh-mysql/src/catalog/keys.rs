@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mesh_schema::{Constraint, ForeignKey, Table};
+use mesh_schema::{Constraint, ForeignKey, Table, TextIndex};
 use mesh_sql::text;
 use mysql_async::Error;
 
@@ -17,6 +17,7 @@ pub(crate) const PRIMARY: &str = "PRIMARY";
 pub(super) struct Keys {
     /// The unique indexes, each with a flag that states whether it consists of whole columns only.
     unique: HashMap<String, Vec<(Constraint, bool)>>,
+    text: HashMap<String, Vec<TextIndex>>,
     foreign: HashMap<String, Vec<(String, ForeignKey)>>,
     checks: HashMap<String, Vec<Constraint>>,
 }
@@ -36,6 +37,16 @@ impl Keys {
                     *whole &= is_whole;
                 }
                 _ => indexes.push((Constraint { name, columns: column.into_iter().collect() }, is_whole)),
+            }
+        }
+        let sql = "SELECT TABLE_NAME, INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS \
+                   WHERE TABLE_SCHEMA = DATABASE() AND INDEX_TYPE = 'FULLTEXT' ORDER BY TABLE_NAME, INDEX_NAME, SEQ_IN_INDEX";
+        for row in connection.query(sql, &[]).await? {
+            let (name, column) = (cell(&row, 1), cell(&row, 2));
+            let indexes = keys.text.entry(cell(&row, 0)).or_default();
+            match indexes.last_mut() {
+                Some(index) if index.name == name => index.columns.push(column),
+                _ => indexes.push(TextIndex { name, columns: vec![column], ..TextIndex::default() }),
             }
         }
         let sql = "SELECT TABLE_NAME, CONSTRAINT_NAME, COLUMN_NAME, REFERENCED_TABLE_NAME, REFERENCED_COLUMN_NAME, \
@@ -82,6 +93,7 @@ impl Keys {
             }
             table.constraints.push(index);
         }
+        table.text_indexes = self.text.remove(&table.name).unwrap_or_default();
         for (name, key) in self.foreign.remove(&table.name).unwrap_or_default() {
             table.constraints.push(Constraint { name, columns: key.columns.clone() });
             if is_readable(&key.columns) {

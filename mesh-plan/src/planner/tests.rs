@@ -29,6 +29,7 @@ fn mesh() -> Mesh {
             table("logs", &["line"], None),
             table("marks", &["id"], Some("id")),
         ],
+        ..Catalog::default()
     };
     Mesh::builder(
         Schema::builder()

@@ -40,7 +40,7 @@ fn table(name: &str, columns: &str, foreign_keys: &[&str]) -> Table {
 }
 
 fn inferred(tables: Vec<Table>) -> Inference {
-    let catalog = Catalog { tables };
+    let catalog = Catalog { tables, ..Catalog::default() };
     let inference = infer(&catalog);
     if let Err(faults) = inference.document.load(Some(&catalog)) {
         panic!("{faults:#?}\n{}", inference.document.to_json());

@@ -40,7 +40,7 @@ impl<'a> Loader<'a> {
         mark_mixed(&mut entity);
         entity.id = self.id_fields(&path, document, &entity);
         if let Some(search) = &document.search {
-            self.search(&path, search, &mut entity);
+            self.search(&path, search, stored, &mut entity);
         }
         for (name, computed) in document.computed.iter() {
             self.computed(&path, name, computed, &mut entity);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::{Catalog, Column, FieldType, Table, TableName};
+use crate::{Catalog, Column, FieldType, NativeType, Table, TableName};
 
 /// Names of the default namespace, for which catalogs have `None`.
 const DEFAULT_NAMESPACES: [&str; 2] = ["main", "public"];
@@ -39,6 +39,12 @@ impl<'c> Tables<'c> {
         named.rev().max_by_key(rank).filter(|table| rank(table) > 0)
     }
 
+    /// Returns whether a table or a full-text index of a table has that name.
+    pub(crate) fn uses(&self, name: &TableName) -> bool {
+        let mut indexes = self.all.iter().flat_map(|table| &table.text_indexes);
+        self.find(name).is_some() || indexes.any(|index| index.name.eq_ignore_ascii_case(&name.name))
+    }
+
     /// Returns the names of all tables, for hints.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'c str> {
         self.all.iter().map(|table| table.name.as_str())
@@ -58,6 +64,12 @@ pub(crate) fn find_column<'c>(table: &'c Table, name: &str) -> Option<(&'c str, 
     }
     let row_id = table.row_id.as_deref()?;
     row_id.eq_ignore_ascii_case(name).then_some((row_id, None))
+}
+
+/// Returns whether words can be found in a field of type `ty` with that column, which is `None` without a catalog.
+pub(crate) fn is_searchable(ty: Option<FieldType>, column: Option<&Column>) -> bool {
+    let native = column.and_then(|column| column.native.as_ref());
+    matches!(ty, None | Some(FieldType::String)) && native.is_none_or(NativeType::is_text)
 }
 
 /// Returns whether the columns of two tables both hold integers, or both hold text.

@@ -1,7 +1,6 @@
 //! How the records of an entity are searched.
 
-use super::FieldId;
-use crate::TableName;
+use crate::{Entity, FieldId, TableName};
 
 /// How the records of an entity are searched for words. `SPEC §20`
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +16,11 @@ pub struct Search {
 impl Search {
     /// The language of searches that declare none.
     pub const DEFAULT_LANGUAGE: &'static str = "simple";
+
+    /// Returns the columns of the fields. The search must belong to this entity.
+    pub fn columns<'e>(&self, entity: &'e Entity) -> Vec<&'e str> {
+        self.fields.iter().map(|id| entity.field(*id).column.as_str()).collect()
+    }
 }
 
 /// A full-text index that statements name.

@@ -52,6 +52,7 @@ fn mesh() -> Mesh {
             table("tags", &[("id", "int"), ("label", "text COLLATE utf8mb4_nopad_bin")]),
             table("post_tags", &[("id", "int"), ("post_id", "int"), ("tag_id", "int")]),
         ],
+        ..Catalog::default()
     };
     let schema = Schema::builder()
         .entity("user", |user| user.field("id", FieldType::Integer).field("name", FieldType::String))

@@ -63,6 +63,7 @@ fn schema() -> Schema {
                 &[("post_id", "int8", false), ("tag_id", "int4", false), ("id", "int4", false)],
             ),
         ],
+        ..Catalog::default()
     };
     Schema::builder()
         .entity("user", |user| {

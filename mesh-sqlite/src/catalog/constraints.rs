@@ -70,7 +70,7 @@ fn checks(tokens: &[Token]) -> impl Iterator<Item = (&str, &[Token])> {
 }
 
 /// Returns the tokens in the first parentheses.
-fn group(tokens: &[Token]) -> &[Token] {
+pub(super) fn group(tokens: &[Token]) -> &[Token] {
     let Some(start) = tokens.iter().position(|token| *token == Token::Symbol('(')) else { return &[] };
     let inner = tokens.get(start + 1..).unwrap_or_default();
     let mut depth = 1;
@@ -87,6 +87,6 @@ fn group(tokens: &[Token]) -> &[Token] {
     inner
 }
 
-fn is_word(token: &Token, word: &str) -> bool {
+pub(super) fn is_word(token: &Token, word: &str) -> bool {
     matches!(token, Token::Word(text) if text.eq_ignore_ascii_case(word))
 }

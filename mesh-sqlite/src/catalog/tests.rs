@@ -54,7 +54,8 @@ fn foreign_key(columns: &[&str], target: &str, target_columns: &[&str]) -> Forei
 
 #[test]
 fn an_empty_database_has_no_tables() {
-    assert_eq!(made_by(""), (Catalog::default(), vec![]));
+    let (catalog, notes) = made_by("");
+    assert_eq!((catalog.tables, notes), (vec![], vec![]));
 }
 
 #[test]
@@ -78,6 +79,7 @@ fn an_ordinary_table_is_read_completely() {
             column("at", None, true),
         ],
         primary_key: vec!["id".to_owned()],
+        integer_key: Some("id".to_owned()),
         unique: vec![vec!["email".to_owned()]],
         row_id: Some("rowid".to_owned()),
         ..Table::default()
@@ -280,12 +282,69 @@ fn virtual_tables_are_read_without_their_shadow_tables() {
          CREATE VIRTUAL TABLE orphan USING fts5(title, content='gone');
          INSERT INTO search VALUES ('a', 'b');",
     );
-    assert_eq!(names(&catalog), ["book", "search", "old", "place"]);
-    assert_eq!(notes, ["Virtual table 'orphan' is left out: no such table: main.gone"]);
-    let search = find(&catalog, "search");
-    assert_eq!(search.columns, [column("title", None, true), column("body", None, true)]);
-    assert_eq!(search.row_id.as_deref(), Some("rowid"));
+    assert_eq!(names(&catalog), ["book", "old", "place"]);
+    let expected = [
+        "FTS5 table 'search' is left out: it has no 'content' table",
+        "FTS5 table 'orphan' is left out: it has no 'content' table",
+    ];
+    assert_eq!(notes, expected);
+    let old = find(&catalog, "old");
+    assert_eq!(old.columns, [column("title", None, true)]);
+    assert_eq!(old.row_id.as_deref(), Some("rowid"));
     assert_eq!(find(&catalog, "place").columns.len(), 3);
+}
+
+#[test]
+fn fts5_tables_are_indexes_of_their_content_tables() {
+    let index = |options: &str| {
+        let (catalog, notes) = made_by(&format!(
+            "CREATE TABLE \"my 'posts'\" (Id INTEGER PRIMARY KEY, Title TEXT, body TEXT, \"a, b\" TEXT, other INT);
+             CREATE TABLE pairs (x INTEGER, y TEXT, PRIMARY KEY (x, y)); CREATE TABLE numbers (x INT PRIMARY KEY, y TEXT);
+             CREATE TABLE hiding (oid TEXT, id INTEGER PRIMARY KEY); CREATE VIEW seen AS SELECT * FROM hiding;
+             CREATE VIRTUAL TABLE IF NOT EXISTS main.\"found, \"\"x\"\"\" USING fts5({options});"
+        ));
+        assert!(catalog.tables.iter().all(|table| !table.name.starts_with("found")));
+        let mut indexes = catalog.tables.iter().flat_map(|table| &table.text_indexes);
+        let found = indexes.next().map(|index| {
+            assert_eq!(index.name, "found, \"x\"");
+            assert_eq!(find(&catalog, "my 'posts'").integer_key.as_deref(), Some("Id"));
+            index.columns.join("|")
+        });
+        found.ok_or_else(|| notes.join(";"))
+    };
+    let fits = [
+        ("title, body, content='my ''posts''', content_rowid='id'", "Title|body"),
+        ("title, content=\"MY 'posts'\", content_rowid=\"ID\"", "Title"),
+        ("[body], `title`, content=[my 'posts'], content_rowid=[id]", "body|Title"),
+        (
+            "\"a, b\", 'body', tokenize=\"unicode61 tokenchars '-_'\", content=`my 'posts'`, content_rowid=`id`",
+            "a, b|body",
+        ),
+        ("title, body UNINDEXED, 'a, b' unindexed, content='my ''posts'''", "Title"),
+        (
+            "title, prefix=2, columnsize=0, detail=full, Content = 'my ''posts''' , content_rowid = _rowid_",
+            "Title",
+        ),
+        ("title, cont='my ''posts''', content_r=id", "Title"),
+    ];
+    for (options, columns) in fits {
+        assert_eq!(index(options), Ok(columns.to_owned()), "{options}");
+    }
+    let unfit = [
+        ("title", "no 'content' table"),
+        ("title, content=''", "no 'content' table"),
+        ("x, content=seen, content_rowid=id", "no INTEGER PRIMARY KEY"),
+        ("title, content='my ''posts''', content_rowid=other", "no INTEGER PRIMARY KEY"),
+        ("oid, content=hiding, content_rowid=oid", "no INTEGER PRIMARY KEY"),
+        ("y, content=pairs", "no INTEGER PRIMARY KEY"),
+        ("y, content=numbers, content_rowid=x", "no INTEGER PRIMARY KEY"),
+        ("title, nothing, content='my ''posts'''", "lacks one of its columns"),
+        ("title, content='my ''posts''', detail=column", "finds no phrases"),
+    ];
+    for (options, why) in unfit {
+        let note = index(options).unwrap_err();
+        assert!(note.contains(why), "{options}: {note}");
+    }
 }
 
 #[test]

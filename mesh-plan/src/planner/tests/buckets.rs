@@ -30,7 +30,7 @@ fn schema() -> Schema {
             let post = post.field("at", FieldType::Datetime).field("written", FieldType::Datetime);
             post.field("day", FieldType::Date)
         })
-        .build_with(&Catalog { tables: vec![table] })
+        .build_with(&Catalog { tables: vec![table], ..Catalog::default() })
         .unwrap()
 }
 

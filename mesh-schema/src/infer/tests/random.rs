@@ -92,7 +92,7 @@ proptest! {
 
     #[test]
     fn inferred_document_loads(tables in linked_tables()) {
-        let catalog = Catalog { tables };
+        let catalog = Catalog { tables, ..Catalog::default() };
         let inference = infer(&catalog);
         let schema = inference.document.load(Some(&catalog));
         prop_assert!(schema.is_ok(), "{:#?}\n{}", schema.err(), inference.document.to_json());
@@ -103,7 +103,7 @@ proptest! {
 
     #[test]
     fn internal_tables_and_secrets_are_never_served(tables in linked_tables()) {
-        let catalog = Catalog { tables };
+        let catalog = Catalog { tables, ..Catalog::default() };
         let schema = infer(&catalog).document.load(Some(&catalog)).unwrap();
         for (_, entity) in schema.entities() {
             prop_assert!(!is_internal_table(entity.table.schema.as_deref(), &entity.table.name));

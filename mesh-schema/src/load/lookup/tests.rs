@@ -19,6 +19,7 @@ fn exact_table_names_win_over_other_letter_case() {
             bare_table(None, "Users"),
             bare_table(Some("sales"), "Orders"),
         ],
+        ..Catalog::default()
     };
     let tables = Tables::new(&catalog);
     let find = |text: &str| {
@@ -73,7 +74,7 @@ fn blog() -> Catalog {
         foreign_keys: vec![ForeignKey::default()],
         ..Table::default()
     };
-    Catalog { tables: vec![posts, users, likes] }
+    Catalog { tables: vec![posts, users, likes], ..Catalog::default() }
 }
 
 #[test]
@@ -138,7 +139,7 @@ fn tables_and_columns_missing_from_the_catalog_are_faults() {
 
 /// Returns the tie-breaking columns of an entity over a table; `?` marks columns that can be NULL.
 fn keys_of(entity: &str, table: Table) -> String {
-    let catalog = Catalog { tables: vec![Table { name: "ts".into(), ..table }] };
+    let catalog = Catalog { tables: vec![Table { name: "ts".into(), ..table }], ..Catalog::default() };
     let schema = load(&format!(r#"{{"entities": {{"t": {{{entity}}}}}}}"#), Some(&catalog)).unwrap();
     let keys = &schema.entity(schema.find("t").unwrap()).tie_break;
     let shown = |key: &KeyColumn| format!("{}{}", key.column, if key.nullable { "?" } else { "" });

@@ -18,7 +18,7 @@ fn descriptions_of_the_document_replace_comments_of_the_database() {
         description: Some("the table".into()),
         ..Table::default()
     };
-    let catalog = Catalog { tables: vec![table] };
+    let catalog = Catalog { tables: vec![table], ..Catalog::default() };
     let described = |more: &str| {
         let schema = load(&entity(more), Some(&catalog)).unwrap();
         let post = schema.entity(schema.find("post").unwrap()).clone();
