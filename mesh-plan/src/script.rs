@@ -17,6 +17,13 @@ pub trait Script: Send + Sync + 'static {
     /// # Errors
     /// The transaction has to be rolled back.
     fn next(&self, done: &[StepResult]) -> Result<Option<ScriptStep>, Error>;
+
+    /// Returns the plan of the step with this index, if it is a read that does not depend on the results of earlier steps. A
+    /// storage may then run it along with the read before it.
+    fn read_ahead(&self, step: usize) -> Option<Plan> {
+        let _ = step;
+        None
+    }
 }
 
 /// A step of a transaction.

@@ -115,6 +115,19 @@ pub trait Transaction: Errors + Send + 'static {
     /// Reads a plan.
     fn read(&mut self, plan: &Plan) -> impl Future<Output = Result<JsonBody, Failure<ResolveError>>> + Send;
 
+    /// Reads the first of these plans, and possibly others that follow it. Returns the results in order.
+    fn read_ahead(
+        &mut self,
+        plans: &[Plan],
+    ) -> impl Future<Output = Vec<Result<JsonBody, Failure<ResolveError>>>> + Send {
+        async {
+            match plans.first() {
+                Some(plan) => vec![self.read(plan).await],
+                None => Vec::new(),
+            }
+        }
+    }
+
     /// Reads the records with these ids in one statement.
     fn read_records(
         &mut self,

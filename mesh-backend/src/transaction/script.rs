@@ -1,5 +1,8 @@
 //! Scripts: transactions of several steps. `SPEC §18`
 
+use std::collections::VecDeque;
+use std::iter;
+
 use mesh_plan::backend::{Script, ScriptError, ScriptStep, StepResult};
 use mesh_plan::mutation::GuardedEntity;
 use mesh_plan::plan::ReadTarget;
@@ -23,6 +26,7 @@ pub async fn run<T: Transaction>(
 ) -> Result<Vec<StepResult>, Failure<ScriptError>> {
     transaction.begin().await.map_err(|error| at_step::<T>(0, &error))?;
     let mut done: Vec<StepResult> = Vec::new();
+    let mut bodies_ahead = VecDeque::new();
     loop {
         let number = done.len();
         let next = script.next(&done).map_err(|error| ScriptError::of_next(number, error))?;
@@ -33,7 +37,10 @@ pub async fn run<T: Transaction>(
                 if let Some(subject) = subject {
                     lock(transaction, plan, subject, number).await?;
                 }
-                let body = read(transaction, plan).await;
+                if bodies_ahead.is_empty() {
+                    bodies_ahead = read_ahead(transaction, script, plan, number).await;
+                }
+                let body = bodies_ahead.pop_front().unwrap_or_else(|| Err(no_result().into()));
                 let body = body.map_err(|it| it.map(|error| ScriptError::new(number, error)))?;
                 (Vec::new(), vec![Some(body)], false)
             }
@@ -44,6 +51,26 @@ pub async fn run<T: Transaction>(
         };
         done.push(StepResult { step, ids, bodies, created });
     }
+}
+
+/// Reads the plan of a step, and possibly those of the reads that follow it and depend on no result.
+async fn read_ahead<T: Transaction>(
+    transaction: &mut T,
+    script: &dyn Script,
+    plan: &Plan,
+    step: usize,
+) -> VecDeque<Result<JsonBody, Failure<ResolveError>>> {
+    let following = (step + 1..step + T::BATCH).map_while(|step| script.read_ahead(step));
+    let plans: Vec<Plan> = iter::once(plan.clone()).chain(following).collect();
+    // The bodies of some plans are known without reading.
+    let known: Vec<_> = plans.iter().map(Plan::known_body).collect();
+    let unknown = plans.iter().zip(&known).filter(|(_, body)| body.is_none()).map(|(plan, _)| plan.clone());
+    let mut read = transaction.read_ahead(&unknown.collect::<Vec<_>>()).await.into_iter();
+    known.into_iter().map_while(|body| body.map_or_else(|| read.next(), |body| Some(Ok(body)))).collect()
+}
+
+fn no_result() -> ResolveError {
+    ResolveError::new("a read of a transaction has no result")
 }
 
 /// Locks the record of a point read, so that no other transaction changes it before this one ends.

@@ -264,4 +264,8 @@ impl Script for BoundedScript {
         StepResult::check_size(done, self.rows, self.bytes)?;
         self.script.next(done)
     }
+
+    fn read_ahead(&self, step: usize) -> Option<Plan> {
+        self.script.read_ahead(step)
+    }
 }

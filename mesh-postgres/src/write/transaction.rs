@@ -1,7 +1,9 @@
 //! A transaction on a connection.
 
+use std::iter;
 use std::sync::Arc;
 
+use futures_util::future::{join_all, join3};
 use mesh_backend::pool::{Connection as _, RowBudget};
 use mesh_backend::rows::Decoder as _;
 use mesh_backend::sort_limit::SortLimit;
@@ -113,10 +115,29 @@ impl Transaction for PostgresTransaction {
     }
 
     async fn read(&mut self, plan: &Plan) -> Result<JsonBody, Failure<ResolveError>> {
-        let plan = &*self.engine.statements.dialect.charset.known_plan(plan);
-        let read = &*self.engine.statements.of_plan(plan);
-        let fetched = self.fetch(plan, plan, read).await?;
-        Ok(plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)?)
+        self.open().await.map_err(|error| PoolError::Failed(error).failure(|error| error.of_read(plan)))?;
+        self.read_opened(plan, RowBudget::of_plan(plan)).await
+    }
+
+    /// Sends the statements without waiting for the results of earlier ones. Those after the first may have few rows, so that
+    /// little is in memory at once; the results end before the first one that has more.
+    async fn read_ahead(&mut self, plans: &[Plan]) -> Vec<Result<JsonBody, Failure<ResolveError>>> {
+        let Some((first, others)) = plans.split_first() else { return Vec::new() };
+        let begins = std::mem::take(&mut self.begins);
+        let this = &*self;
+        let opening = open(&this.connection, begins, this.engine.is_snapshot);
+        let others = others.iter().map(|plan| {
+            this.read_opened(plan, RowBudget::of_plan(plan).at_most(plan.bytes_max() / Self::BATCH))
+        });
+        // The futures send their requests when they are first polled, which is in order.
+        let first_read = this.read_opened(first, RowBudget::of_plan(first));
+        let (opened, first_body, others) = join3(opening, first_read, join_all(others)).await;
+        let opened = opened.map_err(|error| PoolError::Failed(error).failure(|error| error.of_read(first)));
+        let exceeds = |body: &Result<JsonBody, Failure<ResolveError>>| {
+            matches!(body, Err(Failure { error: ResolveError::TooManyBytes { .. }, .. }))
+        };
+        let others = others.into_iter().take_while(|body| !exceeds(body));
+        iter::once(opened.and(first_body)).chain(others).collect()
     }
 
     async fn read_records(
@@ -126,7 +147,8 @@ impl Transaction for PostgresTransaction {
     ) -> Result<Vec<Option<JsonBody>>, Failure<ResolveError>> {
         let all = plan.for_records(ids);
         let read = ReadStatement::from_plan(&all, self.dialect());
-        let fetched = self.fetch(plan, &all, &read).await?;
+        self.open().await.map_err(|error| PoolError::Failed(error).failure(|error| error.of_read(&all)))?;
+        let fetched = self.fetch(plan, (&all, &read), RowBudget::of_plan(&all)).await?;
         let mut source = NodeRowSource::new(&fetched, &read.layout, all.node());
         Ok(all.shape_records(&mut source, ids)?)
     }
@@ -172,16 +194,23 @@ impl PostgresTransaction {
         open(&self.connection, begins, self.engine.is_snapshot).await
     }
 
+    /// Reads a plan in the transaction, which has begun.
+    async fn read_opened(&self, plan: &Plan, budget: RowBudget) -> Result<JsonBody, Failure<ResolveError>> {
+        let plan = &*self.engine.statements.dialect.charset.known_plan(plan);
+        let read = &*self.engine.statements.of_plan(plan);
+        let fetched = self.fetch(plan, (plan, read), budget).await?;
+        Ok(plan.shape(&mut NodeRowSource::new(&fetched, &read.layout, plan.node()), 0)?)
+    }
+
     /// Returns the rows of a read, unless it sorts too many by values of related records. The bound is that of `sorted`, from
     /// which `plan` is made if it reads several records.
     async fn fetch(
-        &mut self,
+        &self,
         sorted: &Plan,
-        plan: &Plan,
-        read: &ReadStatement,
+        (plan, read): (&Plan, &ReadStatement),
+        budget: RowBudget,
     ) -> Result<LevelRows, Failure<ResolveError>> {
         let failed = |error: PoolError| error.failure(|error| error.of_read(plan));
-        self.open().await.map_err(|error| failed(PoolError::Failed(error)))?;
         let connection = &*self.connection;
         if sorted.related_sort_rows().is_some() {
             let statement = self.engine.statements.of_plan(sorted);
@@ -189,8 +218,7 @@ impl PostgresTransaction {
             let bound = &self.engine.sort_limit;
             sort_limit::check(bound, sorted, steps).await?;
         }
-        let (params, budget) = (read::params(plan, read), RowBudget::of_plan(plan));
-        let rows = connection.query_bounded(&read.statement.sql, &params, budget).await;
+        let rows = connection.query_bounded(&read.statement.sql, &read::params(plan, read), budget).await;
         Ok(LevelRows::new(rows.map_err(failed)?, read.levels))
     }
 }

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mesh_plan::backend::{Script, ScriptStep, StepResult};
 use mesh_plan::error::WriteFault;
 use mesh_plan::persisted::PersistedQuery;
-use mesh_plan::{Error, Fields, Mesh, PlanError, Principal, RecordId, Request, ResolveError, WriteRequest};
+use mesh_plan::{
+    Error, Fields, Mesh, Plan, PlanError, Principal, RecordId, Request, ResolveError, WriteRequest,
+};
 use mesh_ql::{Format, ParamValues};
 use mesh_wire::request::{BatchStep, StepQuery, StepReference, replace_references};
 use mesh_wire::{Route, WireError};
@@ -108,6 +110,22 @@ impl Script for Batch {
             // The transaction may be restarted, which resets the count.
             self.values.store(0, Ordering::Relaxed);
         }
+        self.step(step, done).map(Some)
+    }
+
+    fn read_ahead(&self, step: usize) -> Option<Plan> {
+        let step = self.steps.get(step).filter(|step| !step.is_write)?;
+        // Without results, references cannot be replaced.
+        match self.step(step, &[]) {
+            Ok(ScriptStep::Read { plan, .. }) => Some(plan),
+            _ => None,
+        }
+    }
+}
+
+impl Batch {
+    /// Plans a step after the completed ones.
+    fn step(&self, step: &Step, done: &[StepResult]) -> Result<ScriptStep, Error> {
         let mut results = Results { batch: self, done, parsed: HashMap::new() };
         let BatchStep { method, path, body, params, .. } = &step.step;
         let path = path::replace(path, |reference| results.id(reference))?;
@@ -137,7 +155,7 @@ impl Script for Batch {
             }
             (_, None) => return Err(unexpected(&"a step has no route")),
         };
-        Ok(Some(next))
+        Ok(next)
     }
 }
 
