@@ -110,7 +110,7 @@ impl Table {
         let shown = if is_ungrouped { &[][..] } else { &node.columns };
         let controls = if applied.is_all() { &[][..] } else { &node.control_columns };
         let shown =
-            shown.iter().filter(|column| is_paged || !column.source.is_related()).map(|column| &column.name);
+            shown.iter().filter(|column| is_paged || !column.source.is_derived()).map(|column| &column.name);
         let others = controls.iter().chain(&node.row_key).map(|column| &column.name);
         let mut seen = HashSet::new();
         Self::new(shown.chain(keys).chain(others).filter(|name| seen.insert(*name)))

@@ -215,6 +215,11 @@ impl ColumnSource {
         matches!(self, Self::Related { .. } | Self::Exists(_))
     }
 
+    /// Returns whether the value is computed from the rows of the node or of related records, and not stored in a row.
+    pub(crate) fn is_derived(&self) -> bool {
+        self.is_related() || matches!(self, Self::Relevance(_))
+    }
+
     /// Returns the storage column of the node's table from which the value comes, if there is one.
     pub(crate) fn column(&self) -> Option<&str> {
         match self.stored() {

@@ -107,7 +107,7 @@ fn build(
     let mut positions = Vec::with_capacity(node.columns.len());
     if !is_ungrouped(node, rows.applied) {
         for column in &node.columns {
-            positions.push(match column.source.is_related() {
+            positions.push(match column.source.is_derived() {
                 true => table.column(&column.name),
                 false => Some(find(&table, shown, &column.name)?),
             });

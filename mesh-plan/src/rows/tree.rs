@@ -172,7 +172,7 @@ impl RowTree {
         }
         self.table = table;
         for (position, column) in self.positions.iter_mut().zip(&node.columns) {
-            if column.source.is_related() || matches!(column.source, ColumnSource::Relevance(_)) {
+            if column.source.is_derived() {
                 *position = sources.iter().position(|source| source.as_ref() == Some(&column.source));
             }
         }

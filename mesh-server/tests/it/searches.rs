@@ -24,9 +24,11 @@ const TOPICS: usize = 6;
 
 /// A column of texts in random order, some of them NULL.
 fn text(dice: &mut Dice) -> Option<String> {
-    let separators = [" ", ", ", "-", ". (", "\n", " / "];
+    // PostgreSQL counts words with a hyphen between them as a further word.
+    let separators = [" ", ", ", "; ", ". (", "\n", " / "];
     let word = |dice: &mut Dice| format!("{}{}", dice.pick(&separators), dice.pick(&WORDS));
-    (!dice.chance(10)).then(|| (0..dice.below(6)).map(|_| word(dice)).collect())
+    // MariaDB does not find phrases behind an empty field.
+    (!dice.chance(10)).then(|| (0..=dice.below(6)).map(|_| word(dice)).collect())
 }
 
 /// A random search with a word to look for.
@@ -134,9 +136,8 @@ impl Engines {
                 "{tables} {rows} CREATE INDEX ON posts USING gin (to_tsvector('simple', {all}));
                  CREATE INDEX ON topics USING gin (to_tsvector('simple', name));"
             ));
-            let connect =
-                mesh_postgres::Database::connect(&cluster.url(), &mesh_postgres::Settings::default());
-            let opened = runtime.block_on(connect).unwrap();
+            let (url, settings) = (cluster.url(), mesh_postgres::Settings::default());
+            let opened = runtime.block_on(mesh_postgres::Database::connect(&url, &settings)).unwrap();
             let catalog = runtime.block_on(opened.contents(&[])).unwrap().catalog;
             let schema = Arc::new(inferred(&catalog).load(Some(&catalog)).unwrap());
             meshes.push(("PostgreSQL", Mesh::builder(schema).default_resolver(opened).build().unwrap()));
@@ -144,11 +145,11 @@ impl Engines {
         let server = MariaDb::start();
         if let Some(server) = &server {
             server.execute(&format!(
-                "USE mesh; {tables} {rows} ALTER TABLE posts ADD FULLTEXT (title, body);
+                "ALTER DATABASE mesh COLLATE utf8mb4_general_ci; USE mesh; {tables} {rows} ALTER TABLE posts ADD FULLTEXT (title, body);
                  ALTER TABLE topics ADD FULLTEXT (name);"
             ));
-            let connect = mesh_mysql::Database::connect(&server.url(), &mesh_mysql::Settings::default());
-            let opened = runtime.block_on(connect).unwrap();
+            let (url, settings) = (server.url(), mesh_mysql::Settings::default());
+            let opened = runtime.block_on(mesh_mysql::Database::connect(&url, &settings)).unwrap();
             let catalog = runtime.block_on(opened.contents(&[])).unwrap().catalog;
             let schema = Arc::new(inferred(&catalog).load(Some(&catalog)).unwrap());
             meshes.push(("MariaDB", Mesh::builder(schema).default_resolver(opened).build().unwrap()));
@@ -184,19 +185,25 @@ fn inferred(catalog: &Catalog) -> Document {
 }
 
 #[test]
-fn databases_find_what_memory_finds() {
+fn databases_find_what_memory_finds_and_rank_it() {
     let mut dice = Dice::new(20);
     let engines = Engines::start(&mut dice);
+    the_same_records_are_found(&engines, &mut dice);
+    pages_in_the_order_of_relevance_are_exact(&engines, &mut dice);
+    a_record_in_which_the_word_occurs_more_often_comes_first(&engines);
+}
+
+fn the_same_records_are_found(engines: &Engines, dice: &mut Dice) {
     let (mut found, none) = (0, ParamValues::new());
     for round in 0..300 {
         let of_posts = round % 3 > 0;
         let entity = if of_posts { "post" } else { "topic" };
-        let filter = condition(&mut dice, of_posts);
+        let filter = condition(dice, of_posts);
         let query = json!({entity: {"$select": {"id": true}, "$where": filter, "$page": {"first": 100}}});
         found += engines.agreed(&query, &none).as_array().unwrap().len();
 
-        let text = search(&mut dice);
-        let by_param = |text: Json| json!({"post": {"$select": {"id": true}, "$where": {"search": text}, "$page": {"first": 100}}});
+        let text = search(dice);
+        let by_param = |text: Json| json!({"post": {"$select": {"id": true, "title": true, "body": true}, "$where": {"search": text}, "$page": {"first": 100}}});
         let params = ParamValues::new().with("q", text.as_str());
         let items = engines.agreed(&by_param(json!({"$param": "q"})), &params);
         assert_eq!(items, engines.agreed(&by_param(json!(text)), &none), "{text}");
@@ -204,14 +211,12 @@ fn databases_find_what_memory_finds() {
     assert!(found > 3_000, "{found}");
 }
 
-#[test]
-fn pages_in_the_order_of_relevance_are_exact() {
-    let mut dice = Dice::new(21);
-    let engines = Engines::start(&mut dice);
+fn pages_in_the_order_of_relevance_are_exact(engines: &Engines, dice: &mut Dice) {
     for (name, mesh) in &engines.meshes {
         let mut pages = 0;
         for _ in 0..20 {
-            let params = ParamValues::new().with("q", search(&mut dice));
+           
+            let params = ParamValues::new().with("q", search(dice));
             let query = |page: Json| {
                 let order = json!([{"search": "relevance"}]);
                 json!({"post": {"$select": {"id": true, "title": true, "body": true}, "$page": page, "$orderBy": order,
@@ -244,10 +249,7 @@ fn pages_in_the_order_of_relevance_are_exact() {
     }
 }
 
-#[test]
-fn a_record_in_which_the_word_occurs_more_often_comes_first() {
-    let mut dice = Dice::new(22);
-    let engines = Engines::start(&mut dice);
+fn a_record_in_which_the_word_occurs_more_often_comes_first(engines: &Engines) {
     for (name, mesh) in &engines.meshes {
         let query = json!({"post": {"$select": {"id": true, "title": true, "body": true}, "$page": {"first": 100},
             "$where": {"search": "rust"}, "$orderBy": [{"search": "relevance"}]}});
