@@ -81,6 +81,7 @@ fn described(
     set(&mut described, "joins", joins.collect::<Vec<_>>());
     set(&mut described, "listCapable", true);
     set(&mut described, "idField", members::id_names(entity));
+    set_some(&mut described, "search", entity.search.is_some().then_some(true));
     set_some(&mut described, "uploads", Some(uploads).filter(|uploads| !uploads.is_empty()));
     set_some(&mut described, "writes", has_writes.then(|| rights::record_writes(entity)).flatten());
     described

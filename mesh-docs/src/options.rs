@@ -236,6 +236,7 @@ impl Offers {
             (true, "params"),
             (self.persisted, "persisted"),
             (true, "relational"),
+            (true, "search"),
         ];
         all.into_iter().filter_map(|(on, name)| on.then_some(name)).collect()
     }

@@ -20,6 +20,7 @@ const SCHEMA: &str = r#"{
              "computed": {"name": {"from": ["first", "last"], "template": "{first} {last}"}}},
     "post": {"fields": ["id", "title", "picture", "authorId"],
              "types": {"id": "integer", "title": "string", "picture": "string", "authorId": "integer"},
+             "search": {"fields": ["title"]},
              "uploads": {"picture": {"maxBytes": 100, "contentTypes": ["image/png"]}}},
     "log": {"fields": ["line"], "table": "internal_log", "idField": null}
   },
@@ -98,13 +99,13 @@ fn introspection_is_exact() {
     assert_eq!(schema["title"], "Blog");
     assert_eq!(
         schema["profiles"].to_string(),
-        r#"["batch","buckets","caching","computed","docs","keys","params","relational"]"#
+        r#"["batch","buckets","caching","computed","docs","keys","params","relational","search"]"#
     );
     expect![[r#"{"formats":["json","ql"],"controls":["$select","$where","$orderBy","$page","$distinct","$groupBy","$aggregate","$having"],"filterOperators":["eq","ne","gt","gte","lt","lte","in","nin","like","ilike","isNull","isNotNull"],"aggregateFunctions":["count","sum","avg","min","max"],"pagination":{"style":"keyset","defaultFirst":50,"maxFirst":200}}"#]].assert_eq(&schema["query"].to_string());
     let entities: Vec<_> = schema["entities"].as_array().unwrap().iter().map(Json::to_string).collect();
     expect![[r#"
         {"name":"log","fields":[{"name":"line","kind":"scalar","nullable":true}],"joins":[],"listCapable":true,"idField":null}
-        {"name":"post","fields":[{"name":"id","kind":"scalar","type":"integer","nullable":true},{"name":"title","kind":"scalar","type":"string","nullable":true},{"name":"picture","kind":"scalar","type":"string","nullable":true},{"name":"authorId","kind":"scalar","type":"integer","nullable":true}],"joins":[{"name":"author","entity":"user","type":"one"}],"listCapable":true,"idField":"id","uploads":[{"field":"picture","maxBytes":100,"contentTypes":["image/png"]}]}
+        {"name":"post","fields":[{"name":"id","kind":"scalar","type":"integer","nullable":true},{"name":"title","kind":"scalar","type":"string","nullable":true},{"name":"picture","kind":"scalar","type":"string","nullable":true},{"name":"authorId","kind":"scalar","type":"integer","nullable":true}],"joins":[{"name":"author","entity":"user","type":"one"}],"listCapable":true,"idField":"id","search":true,"uploads":[{"field":"picture","maxBytes":100,"contentTypes":["image/png"]}]}
         {"name":"user","fields":[{"name":"id","kind":"scalar","type":"integer","nullable":true},{"name":"first","kind":"scalar","type":"string","nullable":true},{"name":"last","kind":"scalar","type":"string","nullable":true},{"name":"name","kind":"computed"}],"joins":[{"name":"posts","entity":"post","type":"many"}],"listCapable":true,"idField":"id"}"#]].assert_eq(&entities.join("\n"));
     assert!(!schema.to_string().contains("internal_log"));
 }

@@ -1,6 +1,6 @@
 //! Schema documents: `introspect` and `check`.
 
-use mesh_tests::{Database, Server, run};
+use mesh_tests::{Cluster, Database, Server, TempDir, run};
 use serde_json::{Value, json};
 
 use super::{assert_fails, assert_finds, introspect, stderr, stdout};
@@ -99,6 +99,35 @@ fn check_compares_a_schema_with_the_database() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains('2'), "the line is named: {said}");
     assert_eq!(run(&["check", "--database", &blog.url()]).status.code(), Some(0));
+}
+
+#[test]
+fn check_prints_the_statements_that_create_full_text_indexes() {
+    let document = json!({"entities": {"post": {"fields": ["id", "title"],
+        "search": {"fields": ["title"], "table": "post words", "language": "english"}}}});
+    let check = |folder: &TempDir, url: &str| {
+        let file = folder.write("search.json", &document.to_string());
+        run(&["check", "--schema", &file, "--database", url])
+    };
+    let statements = |said: &str| {
+        let lines = said.lines().filter(|line| line.ends_with(';'));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let database = Database::new("CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT)");
+    let output = check(&database.dir, &database.url());
+    assert_finds(&output, &["entities.post.search.table", "these statements create it:"]);
+    database.connect().execute_batch(&statements(&stderr(&output))).unwrap();
+    let output = check(&database.dir, &database.url());
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute("CREATE TABLE posts (id integer PRIMARY KEY, title text)");
+    let output = check(&database.dir, &cluster.url());
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("note: entities.post.search: "), "{said}");
+    cluster.execute(&statements(&said));
+    assert!(!stderr(&check(&database.dir, &cluster.url())).contains("search"));
 }
 
 #[test]

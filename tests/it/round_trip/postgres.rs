@@ -145,7 +145,6 @@ const TYPES: &[ColumnType] = &[
     ColumnType::new("hstore", &["'a=>1'", "'a=>1,b=>NULL'", "''"]),
     ColumnType::new("cube", &["'(1,2),(3,4)'", "'(0.1)'"]),
     ColumnType::new("seg", &["'1.5'", "'1 .. 2'", "'< 3'"]),
-    ColumnType::new("tsvector", &["'a:1 b:2'", "''"]),
     ColumnType::new("jsonb", &["'{\"a\": [1, 2.50]}'", "'null'", "'\"x\"'"])
         .incomparable(Key::Hidden)
         .reads_null(),

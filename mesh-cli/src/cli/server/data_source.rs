@@ -167,17 +167,17 @@ impl SchemaText {
     fn load(
         &self,
         config: &Config,
-        catalog: Option<Catalog>,
+        mut catalog: Option<Catalog>,
         notes: &mut Vec<String>,
     ) -> Result<Schema, Failure> {
         let lines = |faults: Faults| Failure::from_faults(lines(&self.file, &faults));
-        let schema = match (&self.text, catalog) {
+        let schema = match (&self.text, &mut catalog) {
             (Some(text), catalog) => Schema::read(text, catalog.as_ref()).map_err(lines)?,
-            (None, Some(mut catalog)) => {
-                remove_internal_tables(config, &mut catalog, notes);
-                let inference = mesh_schema::infer(&catalog);
+            (None, Some(catalog)) => {
+                remove_internal_tables(config, catalog, notes);
+                let inference = mesh_schema::infer(catalog);
                 notes.extend(inference.notes.iter().map(ToString::to_string));
-                inference.document.load(Some(&catalog)).map_err(lines)?
+                inference.document.load(Some(catalog)).map_err(lines)?
             }
             (None, None) => {
                 return Err(Failure::usage_error(
@@ -185,6 +185,7 @@ impl SchemaText {
                 ));
             }
         };
+        notes.extend(catalog.iter().flat_map(|catalog| mesh_schema::search_notes(&schema, catalog)));
         // Policies are checked here, because the types of fields can come from the database.
         SchemaPolicy::from_schema(&schema).map_err(lines)?;
         Ok(schema)

@@ -26,6 +26,18 @@ CREATE INDEX posts_author ON posts (author_id, id);
 CREATE INDEX posts_status ON posts (status, published_at, id);
 CREATE INDEX posts_published ON posts (published_at, id);
 
+CREATE VIRTUAL TABLE posts_fts USING fts5 (title, body, content = 'posts', content_rowid = 'id');
+CREATE TRIGGER posts_fts_insert AFTER INSERT ON posts BEGIN
+    INSERT INTO posts_fts (rowid, title, body) VALUES (new.id, new.title, new.body);
+END;
+CREATE TRIGGER posts_fts_delete AFTER DELETE ON posts BEGIN
+    INSERT INTO posts_fts (posts_fts, rowid, title, body) VALUES ('delete', old.id, old.title, old.body);
+END;
+CREATE TRIGGER posts_fts_update AFTER UPDATE ON posts BEGIN
+    INSERT INTO posts_fts (posts_fts, rowid, title, body) VALUES ('delete', old.id, old.title, old.body);
+    INSERT INTO posts_fts (rowid, title, body) VALUES (new.id, new.title, new.body);
+END;
+
 CREATE TABLE comments (
     id         INTEGER PRIMARY KEY,
     post_id    INTEGER NOT NULL REFERENCES posts (id),

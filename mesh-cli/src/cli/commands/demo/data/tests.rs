@@ -37,6 +37,16 @@ fn tables_have_the_documented_rows() {
 }
 
 #[test]
+fn posts_are_indexed() {
+    let connection = sample();
+    let bread = "SELECT count(*) FROM posts_fts WHERE posts_fts MATCH 'bread'";
+    assert!(count(&connection, bread) > 1);
+    connection
+        .execute_batch("INSERT INTO posts_fts (posts_fts, rank) VALUES ('integrity-check', 1)")
+        .unwrap();
+}
+
+#[test]
 fn references_have_targets() {
     let connection = sample();
     assert_eq!(count(&connection, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
