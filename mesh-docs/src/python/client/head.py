@@ -67,6 +67,7 @@ __all__ = [
     "count",
     "nested",
     "param",
+    "relevance",
 ]
 
 E = TypeVar("E")
