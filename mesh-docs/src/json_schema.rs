@@ -185,6 +185,7 @@ impl Writer<'_> {
         let some = json!({"properties": {"$select": {"minProperties": 1}}});
         let no_alias =
             json!({"properties": {"$orderBy": {"items": {"properties": {"aggregate": {"type": "object"}}}}}});
+        let no_search = json!({"properties": {"$orderBy": {"items": {"properties": {"search": false}}}}});
         let mut rules = vec![
             json!({"if": any(&["$aggregate", "$groupBy", "$distinct"]), "then": {"if": has_buckets(), "else": keys}, "else": no_alias}),
             self.names_of_buckets(),
@@ -197,6 +198,7 @@ impl Writer<'_> {
         } else {
             let list = json!({"not": any(&["$orderBy", "$page", "$having"])});
             let object = json!({"allOf": [list, {"properties": {"$select": {"maxProperties": 0}}}]});
+            rules.push(no_search);
             rules.push(
                 json!({"if": has("$groupBy"), "then": has("$aggregate"), "else": {"not": has("$having")}}),
             );

@@ -146,7 +146,8 @@ fn entity_entry(out: &mut String, schema: &Schema, entity: &Entity, name: &str) 
     let _ = writeln!(out, "    relations: {};", members(relations));
     let _ =
         writeln!(out, "    uploads: {uploads};\n    creatable: {creatable};\n    updatable: {updatable};");
-    let _ = writeln!(out, "    deletable: {deletable};\n    required: {required};\n  }};");
+    let search = if entity.search.is_some() { "    search: true;\n" } else { "" };
+    let _ = writeln!(out, "    deletable: {deletable};\n    required: {required};\n{search}  }};");
 }
 
 /// Returns the union of the required fields of the target that the relation sets in a new record.

@@ -60,7 +60,7 @@ fn list(items: &Value, at_least: usize, at_most: usize) -> Value {
     json!({"type": "array", "items": items, "minItems": at_least, "maxItems": at_most, "uniqueItems": true})
 }
 
-/// Returns the definition of `$orderBy`.
+/// Returns the definition of `$orderBy`. The rules of lists other than roots exclude the order by relevance.
 pub(super) fn order(of: &Writer<'_>, limits: &Limits) -> Value {
     let mut fields = vec![one_of(&of.paths(|field| field.ty != Some(FieldType::Json)))];
     fields.extend(of.long_paths());
@@ -96,13 +96,20 @@ pub(super) fn order(of: &Writer<'_>, limits: &Limits) -> Value {
     if !rules.is_empty() {
         set(&mut items, "allOf", rules);
     }
-    list(&items, 0, limits.group_keys)
+    let mut orders = list(&items, 0, limits.group_keys);
+    if of.entity.search.is_some() {
+        let relevance = json!({"type": "object", "properties": {"search": {"const": "relevance"}},
+            "required": ["search"], "additionalProperties": false});
+        let other = reference(of.name, "orderBy/items");
+        set(&mut orders, "prefixItems", json!([{"anyOf": [relevance, {"$ref": other}]}]));
+    }
+    orders
 }
 
 /// Returns the restriction of `$orderBy` in groups and distinct items to their keys and aliases.
 pub(super) fn group_order(entity: &Entity) -> Value {
     let field = one_of(&groupable(entity));
-    json!({"items": {"properties": {"field": field, "relation": false}}})
+    json!({"items": {"properties": {"field": field, "relation": false, "search": false}}})
 }
 
 /// Returns the definition of `$page`, with cursors and totals at a root.

@@ -33,7 +33,7 @@ pub(super) fn tree(of: &Writer<'_>) -> Value {
         let target = reference(of.names.get(relation.target), "where");
         rules.push(json!({"if": named, "then": {"properties": {"where": {"$ref": target}}}}));
     }
-    let properties = json!({
+    let mut properties = json!({
         "field": any_of(field),
         "at": {"type": "string", "pattern": POINTER},
         "relation": one_of(&relations),
@@ -61,7 +61,11 @@ pub(super) fn tree(of: &Writer<'_>) -> Value {
             json!({"enum": [Quantifier::Some.as_str(), Quantifier::None.as_str()]}),
         ),
     ];
-    let forms = [compared].into_iter().chain(related).collect();
+    let mut forms: Vec<_> = [compared].into_iter().chain(related).collect();
+    if of.entity.search.is_some() {
+        set(&mut properties, "search", or_param(json!({"type": "string"})));
+        forms.push(json!({"required": ["search"], "maxProperties": 1}));
+    }
     combined(properties, &reference(of.name, "where"), forms, rules)
 }
 

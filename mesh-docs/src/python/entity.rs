@@ -71,13 +71,8 @@ pub(super) fn entity_class(
         children(out, schema, (entity, class), relation, names);
     }
     let has_id = !entity.id.is_empty();
-    let base = match (has_id, entity.deletable) {
-        (true, true) => "DeletableEntity",
-        (true, false) => "RecordEntity",
-        (false, _) => "Entity",
-    };
-    let ClassNames { entity: name, fields, record, .. } = class;
-    let _ = writeln!(out, "\n\nclass {name}({fields}[{0}], mesh.{base}[{0}, {record}]):", text(name));
+    let ClassNames { entity: name, record, .. } = class;
+    let _ = writeln!(out, "\n\nclass {name}({}):", bases(entity, class));
     docstring(out, "    ", &format!("The entity {}.", quoted(&entity.key)));
     let mut first = true;
     for relation in members::relations(entity).filter(|relation| !is_to_one(relation)) {
@@ -110,6 +105,18 @@ pub(super) fn entity_class(
         let result = format!("mesh.Change[{record}]");
         method(out, "change", "_id", &signature, &result, "Returns changes of a record, for `update`.");
     }
+}
+
+/// Returns the base classes of an entity's class.
+fn bases(entity: &Entity, ClassNames { entity: name, fields, record, .. }: &ClassNames) -> String {
+    let own = text(name);
+    let search = if entity.search.is_some() { format!("mesh.Searchable[{own}], ") } else { String::new() };
+    let base = match (entity.id.is_empty(), entity.deletable) {
+        (false, true) => "DeletableEntity",
+        (false, false) => "RecordEntity",
+        (true, _) => "Entity",
+    };
+    format!("{fields}[{own}], {search}mesh.{base}[{own}, {record}]")
 }
 
 /// Writes the class of a relation in which records can be created. Fields that the relation sets are not required.

@@ -18,7 +18,7 @@ pub(super) const MODULE: [&str; 10] =
     ["annotations", "Any", "TypedDict", "TypeVar", "mesh", "E", "int", "float", "str", "bool"];
 
 /// Names of members that entities and relations have besides fields.
-const MEMBERS: [&str; 6] = ["self", "select", "new", "change", "some", "none"];
+const MEMBERS: [&str; 7] = ["self", "select", "search", "new", "change", "some", "none"];
 
 /// The names of an entity in the module.
 #[derive(Debug, Default)]

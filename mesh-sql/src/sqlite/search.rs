@@ -1,5 +1,7 @@
 //! Searches, which FTS5 tables answer.
 
+use std::iter;
+
 use mesh_plan::plan::{ColumnSource, Search};
 use mesh_schema::SearchIndex;
 use sea_query::extension::sqlite::SqliteBinOper;
@@ -48,5 +50,5 @@ fn call(
 ) -> Expr {
     let words = param(params, &search.text, SearchForm::Text);
     let columns = search.columns.iter().map(|column| operands(&ColumnSource::Column(column.clone())).expr);
-    Func::cust(function).arg(words).args(columns).into()
+    Func::cust(function).args(iter::once(words).chain(columns)).into()
 }

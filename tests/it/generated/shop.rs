@@ -6,11 +6,13 @@ use serde_json::{Value, json};
 use crate::support::sessions::Deployment;
 
 /// Creates the blog with invoices and a schema with parts that inference cannot find: big numbers, files, computed
-/// fields.
+/// fields. The titles of posts can be searched.
 pub(super) fn shop() -> (Database, String) {
     let database = Database::blog();
-    let table = "CREATE TABLE invoices (id INTEGER PRIMARY KEY, total DECIMAL(10, 2) NOT NULL, number INTEGER, scan TEXT)";
-    database.connect().execute_batch(table).unwrap();
+    let tables = "CREATE TABLE invoices (id INTEGER PRIMARY KEY, total DECIMAL(10, 2) NOT NULL, number INTEGER, scan TEXT);
+        CREATE VIRTUAL TABLE post_words USING fts5(title, content='posts', content_rowid='id');
+        INSERT INTO post_words (post_words) VALUES ('rebuild');";
+    database.connect().execute_batch(tables).unwrap();
     let output = run(&["introspect", "--database", &database.url()]);
     let mut document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let invoice = &mut document["entities"]["invoice"];
@@ -18,6 +20,7 @@ pub(super) fn shop() -> (Database, String) {
     invoice["uploads"] = json!({"scan": {}});
     invoice["computed"] = json!({"label": {"from": ["id", "total"], "template": "{id}: {total}"}});
     let post = json!(["title", "likes", "attributes", "authorId"]);
+    document["entities"]["post"]["search"] = json!({"fields": ["title"], "table": "post_words"});
     document["entities"]["post"]["writable"] = json!({"create": post, "update": post, "delete": true});
     let comment = json!(["text", "userId"]);
     document["entities"]["comment"]["writable"] =

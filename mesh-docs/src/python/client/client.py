@@ -272,10 +272,14 @@ class Client(_Sender):
         else:
             self._query("DELETE", _route(entity._key, id), _single(entity, None, shape), headers=headers)
 
-    def batch(self, steps: Iterable[Step]) -> builtins.list[StepResult]:
-        """Runs steps in one transaction, in this order. The first one that fails undoes all. Reads alone are of one snapshot."""
+    def batch(self, steps: Iterable[Step]) -> StepResults:
+        """Runs steps in one transaction, in this order. The first one that fails undoes all. Reads alone are of one snapshot.
+
+        `of` returns what a step of `list_step` or `one_step` has read: `client.batch([posts, author]).of(posts)`.
+        """
+        steps = builtins.list(steps)
         reply = self._send("POST", "/batch", body={"steps": [step._json() for step in steps]})
-        return [StepResult(**result) for result in json.loads(reply.body)["results"]]
+        return StepResults(steps, json.loads(reply.body)["results"])
 
     def connect(self, relation: One[Any, R], id: RecordId, other: RecordId) -> R:
         """Sets the record of a to-one relation, as in `client.connect(post.author, 1, 2)`, and returns it."""

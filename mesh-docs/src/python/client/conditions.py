@@ -87,8 +87,8 @@ class Order(Generic[E]):
 
     __slots__ = ("_entity", "_json")
 
-    def __init__(self, subject: dict[str, Any], entity: str | None, direction: str, nulls: str | None) -> None:
-        self._json = {**subject, "direction": direction, **({"nulls": nulls} if nulls else {})}
+    def __init__(self, subject: dict[str, Any], entity: str | None, direction: str | None, nulls: str | None) -> None:
+        self._json = {**subject, **({"direction": direction} if direction else {}), **({"nulls": nulls} if nulls else {})}
         self._entity = entity
 
     def __repr__(self) -> str:
@@ -230,6 +230,11 @@ class Bucket:
 
     def _json(self, name: str) -> dict[str, Any]:
         return {"field": self.field, "by": self.unit, "as": name, **({"zone": self.zone} if self.zone else {})}
+
+
+def relevance() -> Order[Any]:
+    """Orders by how well records match the search of `where`, the best first. It is the first key."""
+    return Order({"search": "relevance"}, None, None, None)
 
 
 class RelationAggregate(Sorting[E]):

@@ -147,6 +147,17 @@ class DeletableEntity(RecordEntity[E, R_co]):
     """An entity whose records can be deleted."""
 
 
+class Searchable(Fields[E]):
+    """An entity whose records can be searched."""
+
+    def search(self, text: str | Param) -> Condition[E]:
+        """Accepts records that contain all words of the text. `"…"` is a phrase, `word*` a prefix, and `-` excludes what follows.
+
+        `~` does not negate searches.
+        """
+        return Condition({"search": _json_value(text)}, self._key, _declared(text, "string"))
+
+
 def _wire_fields(info: EntityInfo, fields: dict[str, Any]) -> dict[str, Any]:
     given = {info.wire(name): _json_value(value) for name, value in fields.items() if value is not UNSET}
     for name in given:

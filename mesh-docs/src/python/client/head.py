@@ -55,18 +55,23 @@ __all__ = [
     "Order",
     "Page",
     "Param",
+    "ReadStep",
     "Session",
     "ShapeError",
     "Step",
     "StepResult",
+    "StepResults",
     "Stream",
     "Uploaded",
     "aggregate",
     "alias",
     "bucket",
     "count",
+    "list_step",
     "nested",
+    "one_step",
     "param",
+    "relevance",
 ]
 
 E = TypeVar("E")

@@ -68,6 +68,40 @@ def _single(source: Selection[Any, Any] | One[Any, Any], params: Mapping[str, An
     return _Query(entity, plan.node(), plan, plan.declared, _params(params))
 
 
+def list_step(
+    source: Selection[SameEntity, R],
+    *,
+    where: Condition[SameEntity] | None = None,
+    order_by: Order[SameEntity] | Sequence[Order[SameEntity]] = (),
+    first: int | Param | None = None,
+    after: str | Param | None = None,
+    last: int | Param | None = None,
+    before: str | Param | None = None,
+    skip: int | Param | None = None,
+    total: bool = False,
+    distinct: bool = False,
+    having: Condition[SameEntity] | None = None,
+    params: Mapping[str, Any] | None = None,
+    name: str | None = None,
+) -> ReadStep[Page[R]]:
+    """Returns the step of a batch that reads a page of a collection, as `Client.list` does."""
+    page = _page_members(first=first, after=after, last=last, before=before, skip=skip, total=total)
+    query = _collection(source, where, order_by, having, distinct, page, params)
+    return _read_step(query, _route(query.entity), name, lambda reply: _page(reply, query))
+
+
+def one_step(
+    source: RecordSelection[Any, R], id: RecordId, *, params: Mapping[str, Any] | None = None, name: str | None = None
+) -> ReadStep[R | None]:
+    """Returns the step of a batch that reads a record, as `Client.one` does."""
+    query = _single(source, params)
+    return _read_step(query, _route(query.entity, id), name, query.build)
+
+
+def _read_step(query: _Query, path: str, name: str | None, build: Callable[[Any], Any]) -> ReadStep[Any]:
+    return ReadStep("GET", path, None, {query.entity: query.node}, name, None, query.values or None, _build=build)
+
+
 def _params(params: Mapping[str, Any] | None) -> dict[str, Any]:
     return {name: _json_value(value) for name, value in (params or {}).items()}
 

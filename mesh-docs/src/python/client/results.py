@@ -72,6 +72,19 @@ class Step:
         members |= {"params": self.params, "as": self.name}
         return {name: value for name, value in members.items() if value is not None}
 
+    def _built(self, body: Any) -> Any:
+        return body
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadStep(Step, Generic[R_co]):
+    """A read of a batch, made by `list_step` or `one_step`."""
+
+    _build: Callable[[Any], Any] = dataclasses.field(kw_only=True, repr=False, compare=False)
+
+    def _built(self, body: Any) -> Any:
+        return self._build(body)
+
 
 @dataclasses.dataclass(frozen=True)
 class StepResult:
@@ -79,7 +92,23 @@ class StepResult:
 
     status: int
     body: Any = None
-    """The JSON of its reply, if it has one."""
+    """The JSON of its reply, if it has one; for a `ReadStep`, the page or record in its shape."""
+
+
+class StepResults(list[StepResult]):
+    """The results of a batch, in the order of its steps."""
+
+    def __init__(self, steps: Sequence[Step], results: Iterable[dict[str, Any]]) -> None:
+        super().__init__(StepResult(result["status"], step._built(result.get("body"))) for step, result in zip(steps, results))
+        self._steps = steps
+
+    def of(self, step: ReadStep[R]) -> R:
+        """Returns what a step of the batch has read."""
+        for other, result in zip(self._steps, self):
+            if other is step:
+                read: R = result.body
+                return read
+        raise KeyError("the step is none of this batch")
 
 
 class File(io.BufferedReader):

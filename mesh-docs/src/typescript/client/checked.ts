@@ -34,19 +34,21 @@ type KindAt<S, E, P> = P extends `${infer R}.${infer Rest}`
   : P extends keyof Part<S, E, "kinds">
     ? Part<S, E, "kinds">[P]
     : never;
-/** A type that accepts a filter if its long paths exist and the values have their types. */
-type CheckedFilter<S, E, F> = Filter<S, E> extends F
+/** A type that accepts a filter if its long paths exist and the values have their types. `Negated` says that it is below `not`. */
+type CheckedFilter<S, E, F, Negated = false> = Filter<S, E> extends F
   ? unknown
   : F extends { readonly field: infer P }
     ? P extends LongPath
       ? NullTest<KindAt<S, E, P> extends never ? never : P> | Compared<P, KindAt<S, E, P>> | (KindAt<S, E, P> extends "json" ? JsonTest<P> : never)
       : unknown
     : F extends { readonly relation: infer R; readonly where: infer W }
-      ? { readonly where?: W extends undefined ? undefined : R extends keyof Part<S, E, "relations"> ? CheckedFilter<S, Target<Part<S, E, "relations">[R]>, W> : unknown }
+      ? { readonly where?: W extends undefined ? undefined : R extends keyof Part<S, E, "relations"> ? CheckedFilter<S, Target<Part<S, E, "relations">[R]>, W, Negated> : unknown }
       : F extends { readonly not: infer W }
-        ? { readonly not: CheckedFilter<S, E, W> }
-        : { readonly [K in keyof F]: CheckedFilters<S, E, F[K]> };
-type CheckedFilters<S, E, L> = { readonly [I in keyof L]: CheckedFilter<S, E, L[I]> };
+        ? { readonly not: CheckedFilter<S, E, W, true> }
+        : F extends { readonly search: unknown }
+          ? Negated extends true ? Refused<"no search below `not`; exclude words with `-` in the text"> : unknown
+          : { readonly [K in keyof F]: CheckedFilters<S, E, F[K], Negated> };
+type CheckedFilters<S, E, L, Negated> = { readonly [I in keyof L]: CheckedFilter<S, E, L[I], Negated> };
 type LongOrder<S, E, O> = O extends readonly (infer I)[]
   ? I extends { readonly field: infer P }
     ? P extends LongPath
@@ -58,13 +60,16 @@ type LongOrder<S, E, O> = O extends readonly (infer I)[]
       : never
     : never
   : never;
+/** The search of `$where` that a root can be ordered by. */
+type Searched<W> = Extract<W | (W extends { readonly and: readonly (infer F)[] } ? F : never), { readonly search: unknown }>;
+type PlainOrder<S, E, N> = Order<Paths<S, E, Sortable, Hops>> | RelationOrder<S, E> | LongOrder<S, E, At<N, "$orderBy">>;
 type CheckedOrder<S, E, N, L> = N extends Grouping | { readonly $distinct: unknown }
   ? N extends { readonly $groupBy: unknown }
     ? readonly (Order<(FieldsOf<S, E, Sortable> & Keys<N>) | Buckets<N>> | AggregateOrder<Aliases<N>>)[] | undefined
     : L extends "many"
       ? Refused<"the aggregates of a relation without $groupBy are one object">
       : readonly (Order<FieldsOf<S, E, Sortable> & Keys<N>> | AggregateOrder<Aliases<N>>)[] | undefined
-  : readonly (Order<Paths<S, E, Sortable, Hops>> | RelationOrder<S, E> | LongOrder<S, E, At<N, "$orderBy">>)[] | undefined;
+  : readonly PlainOrder<S, E, N>[] | undefined | (L extends "root" ? ([Searched<At<N, "$where">>] extends [never] ? never : readonly [RelevanceOrder<S, E>, ...PlainOrder<S, E, N>[]]) : never);
 type CheckedControl<S, E, N, K, L> = K extends "$where"
   ? CheckedFilter<S, E, At<N, K>>
   : K extends "$orderBy"

@@ -15,7 +15,9 @@ type InFilter<S, E, F> = Filter<S, E> extends F ? never : F extends { readonly a
       ? O extends "in" | "nin"
         ? Placed<V, readonly LiteralOf<S, E, F>[]> | (V extends readonly (infer I)[] ? Placed<I, LiteralOf<S, E, F>> : never)
         : Placed<V, O extends "like" | "ilike" ? string : LiteralOf<S, E, F>>
-      : never;
+      : F extends { readonly search: infer V }
+        ? Placed<V, string>
+        : never;
 type LiteralOf<S, E, F> = F extends { readonly at: string } | { readonly aggregate: unknown }
   ? string | number | boolean
   : F extends { readonly field: infer P }

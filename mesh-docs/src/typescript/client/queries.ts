@@ -42,6 +42,7 @@ interface OnField {
   readonly at?: undefined;
   readonly relation?: undefined;
   readonly where?: undefined;
+  readonly search?: undefined;
 }
 type NullTest<F> = { readonly field: F; readonly op: "isNull" | "isNotNull"; readonly value?: null | undefined };
 type Compared<F, K> = [F] extends [never]
@@ -65,7 +66,7 @@ type FieldTest<S, E, H, Only = string> = OnField &
     | { [K in keyof Literals]: Compared<Paths<S, E, K, H> & Only, K> }[keyof Literals]
   );
 /** A condition on the scalar at a JSON Pointer in a field. */
-type JsonTest<F> = { readonly field: F; readonly at: "" | `/${string}`; readonly relation?: undefined; readonly where?: undefined } & (
+type JsonTest<F> = { readonly field: F; readonly at: "" | `/${string}`; readonly relation?: undefined; readonly where?: undefined; readonly search?: undefined } & (
   | { readonly op: "isNull" | "isNotNull"; readonly value?: null | undefined }
   | { readonly op: "eq" | "ne" | "gt" | "gte" | "lt" | "lte"; readonly value: Or<string | number | boolean> }
   | { readonly op: "like" | "ilike"; readonly value: Or<string> }
@@ -74,13 +75,15 @@ type JsonTest<F> = { readonly field: F; readonly at: "" | `/${string}`; readonly
 type LongTest = { readonly field: LongPath; readonly op: JsonTest<0>["op"]; readonly value?: unknown; readonly at?: "" | `/${string}` };
 /** A condition on the records of a relation. */
 type RelationTest<S, E> = {
-  [R in keyof Part<S, E, "relations">]: { readonly relation: Text<R>; readonly field?: undefined; readonly value?: undefined } & (
+  [R in keyof Part<S, E, "relations">]: { readonly relation: Text<R>; readonly field?: undefined; readonly value?: undefined; readonly search?: undefined } & (
     | { readonly op: "some" | "none"; readonly where?: Filter<S, Target<Part<S, E, "relations">[R]>> | undefined }
     | { readonly op: "every"; readonly where: Filter<S, Target<Part<S, E, "relations">[R]>> }
   );
 }[keyof Part<S, E, "relations">];
+/** A search for words: all of them, `"a phrase"`, `prefix*`, and none that is excluded by `-`. */
+type SearchTest<S, E> = [Part<S, E, "search">] extends [never] ? never : { readonly search: Or<string>; readonly field?: undefined; readonly relation?: undefined };
 /** A filter, for `$where`. */
-export type Filter<S, E> = Tree<FieldTest<S, E, Hops> | JsonTest<Paths<S, E, "json", Hops>> | LongTest | RelationTest<S, E>>;
+export type Filter<S, E> = Tree<FieldTest<S, E, Hops> | JsonTest<Paths<S, E, "json", Hops>> | LongTest | RelationTest<S, E> | SearchTest<S, E>>;
 type Value = Exclude<Json, null>;
 type Aggregated<A> =
   | { readonly aggregate: A; readonly op: "isNull" | "isNotNull"; readonly value?: null | undefined }
@@ -90,11 +93,14 @@ type Aggregated<A> =
 type Direction = { readonly direction: "asc" | "desc"; readonly nulls?: "first" | "last" };
 type Order<F> = { readonly field: F } & Direction;
 type AggregateOrder<A> = { readonly aggregate: A } & Direction;
+/** How well a record matches the search of `$where`, the best first. */
+type RelevanceOrder<S, E> = [Part<S, E, "search">] extends [never] ? never : { readonly search: "relevance"; readonly direction?: undefined; readonly nulls?: undefined };
 type RelationOrder<S, E> = {
   [R in keyof Part<S, E, "relations">]: Part<S, E, "relations">[R] extends Many<infer T>
     ? { readonly relation: Text<R>; readonly aggregate: Fold<S, T> } & Direction
     : never;
 }[keyof Part<S, E, "relations">];
+type OrderKey<S, E> = Order<Paths<S, E, Sortable, Hops> | LongPath> | RelationOrder<S, E> | AggregateOrder<Alias> | Order<Alias>;
 type Fold<S, E> =
   | { readonly fn: "count"; readonly field?: FieldsOf<S, E, Sortable | "json"> | "*"; readonly distinct?: false }
   | { readonly fn: "count"; readonly field: FieldsOf<S, E, Sortable>; readonly distinct: boolean }
@@ -126,7 +132,7 @@ export interface OneNode<S, E, Open = false> {
 }
 interface ListNode<S, E, Open> extends OneNode<S, E, Open> {
   readonly $where?: Filter<S, E> | undefined;
-  readonly $orderBy?: readonly (Order<Paths<S, E, Sortable, Hops> | LongPath> | RelationOrder<S, E> | AggregateOrder<Alias> | Order<Alias>)[] | undefined;
+  readonly $orderBy?: readonly OrderKey<S, E>[] | readonly [RelevanceOrder<S, E>, ...OrderKey<S, E>[]] | undefined;
   readonly $groupBy?: readonly (FieldsOf<S, E, Sortable> | Bucket<S, E>)[];
   readonly $aggregate?: { readonly [alias: string]: Fold<S, E> };
   readonly $having?: Tree<Aggregated<Alias> | FieldTest<S, E, []> | BucketTest<Alias>>;

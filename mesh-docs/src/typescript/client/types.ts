@@ -28,6 +28,8 @@ export interface EntityTypes {
   deletable: boolean;
   /** The fields that a new record must have. */
   required: string;
+  /** Whether the records can be searched. */
+  search?: true;
 }
 /** The types of all entities of a schema. */
 export type SchemaTypes<S> = { [E in keyof S]: EntityTypes };

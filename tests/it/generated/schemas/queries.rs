@@ -6,6 +6,7 @@ mod random;
 use mesh_tests::{Database, Request, Server, TempDir, node_tools};
 use serde_json::{Map, Value, json};
 
+use super::super::shop::shop;
 use super::{script, written};
 use crate::support::dice::Dice;
 use faulty::faulty;
@@ -91,5 +92,51 @@ fn schemas_of_entities_without_some_kinds_of_fields_are_valid() {
             .flat_map(|entity| [true, ["integer", "bigint", "number", "decimal"].contains(&entity.as_str())])
             .collect();
         assert_eq!(judged, expected, "{role}: {said}");
+    }
+}
+
+#[test]
+fn searches_are_described_for_entities_that_have_them() {
+    let Some(tools) = node_tools() else { return };
+    let (database, schema) = shop();
+    let source = ["--schema", &schema, "--database", &database.url()];
+    let server = Server::start(&source);
+    let (file, _) = written(&database.dir, "json-schema", &source);
+    let of = |entity: &str, controls: Value| {
+        let mut node = json!({"$select": {"id": true}});
+        node.as_object_mut().unwrap().extend(controls.as_object().unwrap().clone());
+        json!({entity: node})
+    };
+    let search = || json!({"search": "dawn -slow"});
+    let ranked = || json!([{"search": "relevance"}, {"field": "title", "direction": "asc"}]);
+    let good = [
+        of("post", json!({"$where": search(), "$orderBy": ranked()})),
+        of("post", json!({"$where": {"or": [search(), {"field": "likes", "op": "gt", "value": 5}]}})),
+        of("user", json!({"$where": {"relation": "posts", "op": "some", "where": search()}})),
+    ];
+    let faulty = [
+        of("user", json!({"$where": search()})),
+        of("post", json!({"$where": {"search": 1}})),
+        of("post", json!({"$where": {"search": "dawn", "op": "eq"}})),
+        of("post", json!({"$where": {"relation": "author", "op": "some", "where": search()}})),
+        of("post", json!({"$where": search(), "$orderBy": [{"search": "best"}]})),
+        of("post", json!({"$where": search(), "$orderBy": [{"search": "relevance", "direction": "asc"}]})),
+        of(
+            "post",
+            json!({"$where": search(), "$orderBy": [{"field": "id", "direction": "asc"}, {"search": "relevance"}]}),
+        ),
+        of("post", json!({"$where": search(), "$orderBy": ranked(), "$distinct": ["id"]})),
+        json!({"user": {"$select": {"posts": {"$select": {"id": true}, "$where": search(), "$orderBy": ranked()}}}}),
+        json!({"post": {"$select": {}, "$aggregate": {"n": {"fn": "count"}}, "$having": search()}}),
+    ];
+    let all: Vec<_> = good.iter().chain(&faulty).collect();
+    let queries = database.dir.write("queries.json", &json!(all).to_string());
+    let said = script("queries.mjs", &tools, &[&file, &queries]);
+    assert_eq!(said.lines().count(), all.len());
+    for (index, (query, judged)) in all.iter().zip(said.lines()).enumerate() {
+        let reply = server.send(&Request::post("/mesh", &json!({"query": query.to_string()}).to_string()));
+        let is_good = index < good.len();
+        assert_eq!(reply.status, if is_good { 200 } else { 400 }, "{query}: {}", reply.text());
+        assert_eq!(judged == "yes", is_good, "{query}");
     }
 }
