@@ -13,7 +13,7 @@ use super::json;
 use super::type_class::{TypeClass, call, charset};
 use crate::class::Class as _;
 use crate::custom;
-use crate::dialect::{self, Dialect, IdPart};
+use crate::dialect::{self, Dialect, Elements, IdPart};
 use crate::param;
 use crate::statement::{Params, ValueOrInput};
 use mesh_plan::backend::{JsonPointer, JsonType};
@@ -169,6 +169,12 @@ impl Dialect for MySql {
         ty: JsonType,
     ) -> Operand {
         json::find(params, &document, at, ty)
+    }
+
+    fn json_has(&self, params: &mut Params<'_, Param>, document: Operand, elements: &Elements<'_>) -> Expr {
+        json::has(params, &document, elements, |params, element, values| {
+            self.is_in(params, element, values, false)
+        })
     }
 
     fn bucket(&self, value: Operand, bucket: &Bucket) -> Operand {
