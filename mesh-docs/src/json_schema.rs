@@ -130,7 +130,8 @@ impl Writer<'_> {
         })
     }
 
-    /// Returns the definition of the target of an alias: a field, or a relation with its node. `SPEC §14.4`
+    /// Returns the definition of the target of an alias: a field, a part of one, or a relation with its node. `SPEC §14.4`,
+    /// `SPEC §22.1`
     fn alias(&self) -> Value {
         let fields = members::fields(self.entity).map(|field| &field.name);
         let computed = members::computed(self.entity).map(|computed| &computed.name);
@@ -138,13 +139,21 @@ impl Writer<'_> {
         let field = json!({
             "properties": {"$field": one_of(&names)}, "required": ["$field"], "additionalProperties": false,
         });
+        let documents = members::fields(self.entity).filter(|field| field.ty == Some(FieldType::Json));
+        let documents: Vec<_> = documents.map(|field| &field.name).collect();
+        let part = json!({
+            "properties": {"$field": one_of(&documents), "at": {"type": "string", "pattern": filter::POINTER}},
+            "required": ["$field", "at"],
+            "additionalProperties": false,
+        });
         let relations = members::relations(self.entity).map(|relation| {
             let part = Cardinality::as_str(relation.cardinality);
             let target = reference(self.names.get(relation.target), part);
             let named = json!({"$relation": {"const": relation.name}});
             json!({"properties": named, "required": ["$relation"], "$ref": target})
         });
-        let forms: Vec<_> = [field].into_iter().chain(relations).collect();
+        let part = (!documents.is_empty()).then_some(part);
+        let forms: Vec<_> = [field].into_iter().chain(part).chain(relations).collect();
         json!({"type": "object", "oneOf": forms})
     }
 

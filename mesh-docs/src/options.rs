@@ -231,6 +231,7 @@ impl Offers {
             (true, "docs"),
             (self.events, "events"),
             (self.exports, "export"),
+            (true, "json"),
             (true, "keys"),
             (self.mutations, "mutations"),
             (true, "params"),

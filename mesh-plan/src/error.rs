@@ -158,7 +158,7 @@ pub enum PlanErrorKind {
         "{control} does not accept paths such as '{path}'; paths are allowed only in `$where`, and in `$orderBy` of reads that are neither grouped nor distinct"
     )]
     PathNotAllowed { path: String, control: &'static str },
-    #[error("'{field}' is not of type json; `at` needs a field that is")]
+    #[error("'{field}' is not of type json; `at` and the operators of arrays need a field that is")]
     NotJson { field: String },
     #[error("'{relation}' leads to at most one record; order by a path through it, not by an aggregate")]
     AggregateOfOne { relation: String },

@@ -330,6 +330,12 @@ impl<'p> Shaper<'p> {
                     self.check_cell(cell)?;
                     scalar::write(&mut self.out, ty, form, cell);
                 }
+                Output::Part { key, column, at } => {
+                    key.write(&mut self.out);
+                    let cell = row.cell(*column);
+                    self.check_cell(cell)?;
+                    scalar::write_part(&mut self.out, cell, at);
+                }
                 Output::Join { key, join } => {
                     key.write(&mut self.out);
                     let (Some(join), Some(child)) = (node.joins.get(*join), children.get_mut(*join)) else {

@@ -61,12 +61,23 @@ pub struct QueryBuilder {
 impl QueryBuilder {
     /// Selects a scalar field.
     pub fn field(self, field: impl Into<String>) -> Self {
-        self.select(Selection::Field { name: name(field), alias: None })
+        self.select(Selection::Field { name: name(field), alias: None, at: None })
     }
 
     /// Selects a scalar field under another key.
     pub fn field_as(self, alias: impl Into<String>, field: impl Into<String>) -> Self {
-        self.select(Selection::Field { name: name(field), alias: Some(name(alias)) })
+        self.select(Selection::Field { name: name(field), alias: Some(name(alias)), at: None })
+    }
+
+    /// Selects the value at a JSON Pointer in a JSON field.
+    pub fn part(
+        self,
+        alias: impl Into<String>,
+        field: impl Into<String>,
+        pointer: impl Into<String>,
+    ) -> Self {
+        let (alias, at) = (Some(name(alias)), Some(name(pointer)));
+        self.select(Selection::Field { name: name(field), alias, at })
     }
 
     /// Selects scalar fields.

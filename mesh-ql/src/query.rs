@@ -46,6 +46,8 @@ fn serialize_select<S: Serializer>(select: &[Selection], serializer: S) -> Resul
         FieldAs {
             #[serde(rename = "$field")]
             name: &'q Name,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            at: Option<&'q Name>,
         },
         Relation {
             #[serde(rename = "$relation", skip_serializing_if = "Option::is_none")]
@@ -57,7 +59,7 @@ fn serialize_select<S: Serializer>(select: &[Selection], serializer: S) -> Resul
     serializer.collect_map(select.iter().map(|selection| {
         let selected = match selection {
             Selection::Field { alias: None, .. } => Selected::Field(true),
-            Selection::Field { name, alias: Some(_) } => Selected::FieldAs { name },
+            Selection::Field { name, alias: Some(_), at } => Selected::FieldAs { name, at: at.as_ref() },
             Selection::Relation { name, alias, node } => {
                 Selected::Relation { name: alias.as_ref().map(|_| name), node }
             }
@@ -66,15 +68,18 @@ fn serialize_select<S: Serializer>(select: &[Selection], serializer: S) -> Resul
     }))
 }
 
-/// One entry of `$select`. `SPEC §3.3`, `SPEC §14.4`
+/// One entry of `$select`. `SPEC §3.3`, `SPEC §14.4`, `SPEC §22.1`
 #[derive(Clone, Debug, PartialEq)]
 pub enum Selection {
-    /// `"name": true`, or `"alias": {"$field": "name"}`: a scalar field.
+    /// `"name": true`, or `"alias": {"$field": "name"}`: a scalar field. `"alias": {"$field": "name", "at": "/key"}`: a part
+    /// of a JSON field.
     Field {
         /// The field.
         name: Name,
         /// Its key in the response, if it differs from the name.
         alias: Option<Name>,
+        /// The JSON Pointer to the part. A part has an alias.
+        at: Option<Name>,
     },
     /// `"name": {…}`, or `"alias": {"$relation": "name", …}`: a nested relation.
     Relation {
@@ -98,7 +103,7 @@ impl Selection {
     /// Returns the key in the response: the alias if there is one, else the name.
     pub fn key(&self) -> &Name {
         match self {
-            Self::Field { name, alias } | Self::Relation { name, alias, .. } => {
+            Self::Field { name, alias, .. } | Self::Relation { name, alias, .. } => {
                 alias.as_ref().unwrap_or(name)
             }
         }
@@ -191,8 +196,8 @@ pub struct Condition {
     pub subject: Subject,
     /// The comparison.
     pub op: Spanned<FilterOp>,
-    /// The value or values to compare with. The variant fits the operator: nothing for the null tests, a list for `in` and
-    /// `nin`.
+    /// The value or values to compare with. The variant fits the operator: nothing for the null tests, a list for those that
+    /// take a list ([`FilterOp::takes_list`]).
     #[serde(skip_serializing_if = "is_default")]
     pub value: Operand,
 }
@@ -229,12 +234,12 @@ pub enum Subject {
     Field(Name),
     /// An alias of `$aggregate`.
     Aggregate(Name),
-    /// A scalar in a JSON field; used in conditions only. `SPEC §14.8`
+    /// A scalar or an array in a JSON field; used in conditions only. `SPEC §14.8`, `SPEC §22.2`
     #[serde(untagged)]
     Json {
         /// The field, or a path to it.
         field: Name,
-        /// The JSON Pointer to the scalar.
+        /// The JSON Pointer to the value.
         at: Name,
     },
 }
@@ -279,9 +284,9 @@ pub enum Operand {
     /// For `isNull` and `isNotNull`.
     #[default]
     None,
-    /// For all other operators. For `in` and `nin`, it is a parameter whose value is a list.
+    /// For all other operators. For an operator that takes a list, it is a parameter whose value is a list.
     One(Spanned<OrParam<Literal>>),
-    /// For `in` and `nin`; may be empty.
+    /// For operators that take a list; empty only for `in` and `nin`.
     Many(Vec<Spanned<OrParam<Literal>>>),
 }
 
@@ -302,7 +307,7 @@ pub enum Literal {
 }
 
 named_enum! {
-    /// The operators of filters. `SPEC §3.7`
+    /// The operators of filters. `SPEC §3.7`, `SPEC §22.2`
     #[expect(missing_docs, reason = "each variant is named as on the wire")]
     FilterOp {
         Eq = "eq",
@@ -317,6 +322,26 @@ named_enum! {
         Ilike = "ilike",
         IsNull = "isNull",
         IsNotNull = "isNotNull",
+        Has = "has",
+        HasAny = "hasAny",
+        HasAll = "hasAll",
+    }
+}
+
+impl FilterOp {
+    /// Returns whether the operator compares with a list of values.
+    pub fn takes_list(self) -> bool {
+        matches!(self, Self::In | Self::Nin) || self.takes_nonempty_list()
+    }
+
+    /// Returns whether the list must have a value.
+    pub fn takes_nonempty_list(self) -> bool {
+        matches!(self, Self::HasAny | Self::HasAll)
+    }
+
+    /// Returns whether the operator looks for values in a JSON array.
+    pub fn is_of_arrays(self) -> bool {
+        self == Self::Has || self.takes_nonempty_list()
     }
 }
 

@@ -27,8 +27,23 @@ pub const ANY_ROLE: &str = "*";
 pub(crate) const CONDITION_DEPTH: usize = 8;
 
 /// The operators of conditions, the same as in `$where`. `SPEC §3.7`
-pub const OPERATORS: [&str; 12] =
-    ["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "like", "ilike", "isNull", "isNotNull"];
+pub const OPERATORS: [&str; 15] = [
+    "eq",
+    "ne",
+    "gt",
+    "gte",
+    "lt",
+    "lte",
+    "in",
+    "nin",
+    "like",
+    "ilike",
+    "isNull",
+    "isNotNull",
+    "has",
+    "hasAny",
+    "hasAll",
+];
 
 /// The operators of conditions on related records. `SPEC §14.1`
 pub const QUANTIFIERS: [&str; 3] = ["some", "none", "every"];

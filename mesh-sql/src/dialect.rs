@@ -34,6 +34,19 @@ pub enum IdPart<'v> {
     Expr(Expr),
 }
 
+/// The values that a condition looks for in a JSON array. There is at least one.
+pub struct Elements<'v> {
+    /// The location of the array in the document.
+    pub(super) at: &'v JsonPointer,
+    /// The type of the values.
+    pub(super) ty: JsonType,
+    pub(super) values: Vec<ValueOrInput<'v>>,
+    /// Whether the array must contain all of the values, not any of them.
+    pub(super) all: bool,
+    /// Whether the condition has to be NULL if there is no array; otherwise it may be false.
+    pub(super) needs_unknown: bool,
+}
+
 /// The SQL dialect of a database. Back ends give it to the functions of this crate; only the dialects of this crate implement it.
 pub trait Dialect: Sized {
     /// The classes of its storage types.
@@ -193,6 +206,14 @@ pub trait Dialect: Sized {
         at: &JsonPointer,
         ty: JsonType,
     ) -> OperandOf<Self>;
+
+    /// Tests whether an array in a JSON document contains values.
+    fn json_has(
+        &self,
+        params: &mut ParamsOf<'_, Self>,
+        document: OperandOf<Self>,
+        elements: &Elements<'_>,
+    ) -> Expr;
 
     /// Returns the first day of the period in which a value falls, or the first instant for periods shorter than a day. It is
     /// text in a binary collation, and contains no parameters, because it occurs in several clauses of a statement.

@@ -13,7 +13,7 @@ mod statements;
 mod tests;
 
 pub use dialect::Sqlite;
-pub use list::element;
+pub use list::{element, elements};
 use mesh_plan::Value;
 use mesh_schema::TimeForm;
 pub use statements::{NodeRows, Statements};
@@ -52,6 +52,9 @@ pub mod functions {
     pub const ILIKE: &str = "mesh_ilike";
     /// `(document, pointer, type)`: the scalar that [`mesh_plan::backend::JsonPointer::find`] finds.
     pub const JSON: &str = "mesh_json";
+    /// `(document, pointer, type, list, all)`: the result of [`mesh_plan::backend::JsonPointer::has`] for the values of a list
+    /// ([`super::elements`]).
+    pub const JSON_HAS: &str = "mesh_json_has";
     /// `(value, type)`: the form of a value that is the same for all values with the same meaning ([`mesh_plan::backend::canonical`]). The
     /// type is the name of a field type.
     pub const VALUE: &str = "mesh_value";

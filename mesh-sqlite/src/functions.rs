@@ -1,5 +1,5 @@
-//! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike`, `mesh_json`, `mesh_value`, `mesh_period`,
-//! `mesh_search`, `mesh_relevance`, `mesh_element` and `mesh_sum`.
+//! SQL functions that statements of plans call: `mesh_like`, `mesh_ilike`, `mesh_json`, `mesh_json_has`, `mesh_value`,
+//! `mesh_period`, `mesh_search`, `mesh_relevance`, `mesh_element` and `mesh_sum`.
 //!
 //! `mesh_sum` is exact for integers if the total fits 64 bits (`SPEC §3.12`). The built-in `sum` fails if a running
 //! sum overflows, even if the total does not.
@@ -31,8 +31,9 @@ pub(crate) fn add_functions(connection: &Connection, interrupt: &Arc<Interrupt>)
         let work = Arc::clone(interrupt);
         connection.create_scalar_function(name, -1, flags, move |call| search(call, result, &work))?;
     }
-    let [of_json, of_value, of_period, of_element] = [(); 4].map(|()| Arc::clone(interrupt));
+    let [of_json, of_has, of_value, of_period, of_element] = [(); 5].map(|()| Arc::clone(interrupt));
     connection.create_scalar_function(functions::JSON, 3, flags, move |call| json(call, &of_json))?;
+    connection.create_scalar_function(functions::JSON_HAS, 5, flags, move |call| json_has(call, &of_has))?;
     connection.create_scalar_function(functions::VALUE, 2, flags, move |call| value(call, &of_value))?;
     connection.create_scalar_function(functions::PERIOD, 4, flags, move |call| period(call, &of_period))?;
     connection
@@ -58,15 +59,35 @@ fn like(call: &Context<'_>, ignore_case: bool, work: &Interrupt) -> Result<Optio
     })
 }
 
-/// Calls `mesh_json` with a document, a pointer and the name of a type. The pointer is parsed once for each run of a
-/// statement.
+/// Calls `mesh_json` with a document, a pointer and the name of a type.
 fn json(call: &Context<'_>, work: &Interrupt) -> Result<ToSqlOutput<'static>> {
+    let (pointer, ty) = json_value(call)?;
+    Ok(result(pointer.find(argument(call, work)?, ty)))
+}
+
+/// Calls `mesh_json_has` with a document, a pointer, the name of a type, a list of values, and whether all of them are looked for.
+/// The list is parsed once for each run of a statement.
+fn json_has(call: &Context<'_>, work: &Interrupt) -> Result<Option<bool>> {
+    let (pointer, ty) = json_value(call)?;
+    let values =
+        call.get_or_create_aux(3, |list| -> std::result::Result<Vec<mesh_plan::Value>, FromSqlError> {
+            Ok(sqlite::elements(list.as_str()?))
+        })?;
+    let document = argument(call, work)?;
+    if let mesh_plan::ValueRef::Text(text) = document {
+        // Each element is compared with each value.
+        work.spend(text.len().saturating_mul(values.len() / 8))?;
+    }
+    Ok(pointer.has(document, ty, &values, call.get(4)?))
+}
+
+/// Returns the pointer and the type in the second and third argument. The pointer is parsed once for each run of a statement.
+fn json_value(call: &Context<'_>) -> Result<(Arc<JsonPointer>, JsonType)> {
     let pointer = call.get_or_create_aux(1, |value| -> std::result::Result<JsonPointer, FromSqlError> {
         Ok(JsonPointer::new(value.as_str()?))
     })?;
-    let ty =
-        call.get_raw(2).as_str().ok().and_then(|name| name.parse::<JsonType>().ok()).unwrap_or(JsonType::Any);
-    Ok(result(pointer.find(argument(call, work)?, ty)))
+    let ty = call.get_raw(2).as_str().ok().and_then(|name| name.parse().ok()).unwrap_or(JsonType::Any);
+    Ok((pointer, ty))
 }
 
 /// Calls `mesh_value` with a value and the name of a type.

@@ -99,9 +99,9 @@ fn introspection_is_exact() {
     assert_eq!(schema["title"], "Blog");
     assert_eq!(
         schema["profiles"].to_string(),
-        r#"["batch","buckets","caching","computed","docs","keys","params","relational","search"]"#
+        r#"["batch","buckets","caching","computed","docs","json","keys","params","relational","search"]"#
     );
-    expect![[r#"{"formats":["json","ql"],"controls":["$select","$where","$orderBy","$page","$distinct","$groupBy","$aggregate","$having"],"filterOperators":["eq","ne","gt","gte","lt","lte","in","nin","like","ilike","isNull","isNotNull"],"aggregateFunctions":["count","sum","avg","min","max"],"pagination":{"style":"keyset","defaultFirst":50,"maxFirst":200}}"#]].assert_eq(&schema["query"].to_string());
+    expect![[r#"{"formats":["json","ql"],"controls":["$select","$where","$orderBy","$page","$distinct","$groupBy","$aggregate","$having"],"filterOperators":["eq","ne","gt","gte","lt","lte","in","nin","like","ilike","isNull","isNotNull","has","hasAny","hasAll"],"aggregateFunctions":["count","sum","avg","min","max"],"pagination":{"style":"keyset","defaultFirst":50,"maxFirst":200}}"#]].assert_eq(&schema["query"].to_string());
     let entities: Vec<_> = schema["entities"].as_array().unwrap().iter().map(Json::to_string).collect();
     expect![[r#"
         {"name":"log","fields":[{"name":"line","kind":"scalar","nullable":true}],"joins":[],"listCapable":true,"idField":null}

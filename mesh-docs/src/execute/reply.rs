@@ -125,7 +125,9 @@ fn collect(parent: &Node, joins: &mut Vec<Json>) {
 /// Returns the selected fields of a node, without relations, in selection order.
 fn fields(node: &Node) -> Vec<&str> {
     let names = node.output.iter().filter_map(|output| match output {
-        Output::Field { key, .. } | Output::Computed { key, .. } => Some(key.name()),
+        Output::Field { key, .. } | Output::Part { key, .. } | Output::Computed { key, .. } => {
+            Some(key.name())
+        }
         Output::Join { .. } => None,
     });
     names.collect()

@@ -9,7 +9,7 @@ use crate::json::set;
 use crate::{literal_kind, members};
 
 /// The patterns of JSON Pointers and of names that a query introduces. `SPEC §3.8`, `SPEC §14.8`
-const POINTER: &str = "^(/([^~/]|~[01])*)*$";
+pub(super) const POINTER: &str = "^(/([^~/]|~[01])*)*$";
 pub(super) const ALIAS: &str = "^[A-Za-z_][A-Za-z0-9_]{0,63}$";
 
 /// Returns the filter tree of `$where`, which refers to itself as `where`.
@@ -132,8 +132,23 @@ pub(super) fn kinds(defs: &mut Map<String, Value>, limits: &Limits) {
     defs.insert("param".to_owned(), param);
     let list =
         |items: Value| json!({"type": "array", "items": or_param(items), "maxItems": limits.in_values});
+    let scalar = || json!({"type": ["string", "number", "boolean"]});
+    let lists = |min: usize| {
+        let list_of = |ty| {
+            let mut list = list(json!({"type": ty}));
+            if min > 0 {
+                set(&mut list, "minItems", min);
+            }
+            list
+        };
+        or_param(any_of(["string", "number", "boolean"].map(list_of).into()))
+    };
+    let elements = [comparison(&["has"], &or_param(scalar())), comparison(&["hasAny", "hasAll"], &lists(1))];
     for ty in types() {
         let mut forms = vec![null_tests()];
+        if ty == Some(FieldType::Json) {
+            forms.extend(elements.clone());
+        }
         if let Some(literal) = literal(ty) {
             let compared: &[&str] = match ty {
                 Some(FieldType::Uuid) => &["eq", "ne"],
@@ -154,15 +169,14 @@ pub(super) fn kinds(defs: &mut Map<String, Value>, limits: &Limits) {
         };
         defs.insert(format!("is.{}", literal_kind(ty)), definition);
     }
-    let scalar = || json!({"type": ["string", "number", "boolean"]});
-    let lists: Vec<_> = ["string", "number", "boolean"].map(|ty| list(json!({"type": ty}))).into();
-    let found = json!({"oneOf": [
+    let mut found = vec![
         null_tests(),
         comparison(&["eq", "ne", "gt", "gte", "lt", "lte"], &or_param(scalar())),
-        comparison(&["in", "nin"], &or_param(any_of(lists))),
+        comparison(&["in", "nin"], &lists(0)),
         comparison(&["like", "ilike"], &or_param(json!({"type": "string"}))),
-    ]});
-    defs.insert("is.found".to_owned(), found);
+    ];
+    found.extend(elements);
+    defs.insert("is.found".to_owned(), json!({"oneOf": found}));
     // The field at the end of a long path is not known.
     let any = json!({"anyOf": [{"$ref": "#/$defs/is.found"}, {"$ref": address(None)}]});
     defs.insert("is.any".to_owned(), any);

@@ -67,6 +67,9 @@ async fn values_are_compared_in_the_type_of_their_column() {
         (r#"{"field": "clock", "op": "eq", "value": "12:30:00"}"#, 1),
         (r#"{"field": "ident", "op": "eq", "value": "f47ac10b-58cc-4372-a567-0e02b2c3d479"}"#, 1),
         (r#"{"field": "doc", "at": "/a/1", "op": "eq", "value": 2}"#, 1),
+        (r#"{"field": "doc", "at": "/a", "op": "hasAll", "value": [2, 1]}"#, 1),
+        (r#"{"not": {"field": "doc", "at": "/a", "op": "hasAny", "value": ["1"]}}"#, 1),
+        (r#"{"not": {"field": "doc", "op": "has", "value": 1}}"#, 0),
     ] {
         assert_eq!(found(condition).await, count, "{condition}");
     }

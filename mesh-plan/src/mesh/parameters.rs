@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mesh_ql::{FilterOp, Operand, OrParam};
+use mesh_ql::{Operand, OrParam};
 use mesh_schema::FieldType;
 
 use super::{Mesh, NO_PARAMS, Request};
@@ -47,7 +47,7 @@ fn parameters(query: &PlannedQuery) -> Vec<Parameter> {
 fn condition_parameters(usage: &ConditionUse) -> Vec<Parameter> {
     // A condition on JSON compares with a scalar of any type.
     let ty = usage.left.ty.filter(|ty| *ty != FieldType::Json);
-    let takes_list = matches!(usage.op.value, FilterOp::In | FilterOp::Nin);
+    let takes_list = usage.op.takes_list();
     let named = |value: &OrParam<_>, is_list| match value {
         OrParam::Param { name } => Some(Parameter { name: name.value.clone(), ty, is_list }),
         OrParam::Value(_) => None,

@@ -59,8 +59,9 @@ impl Mesh {
         }
         let entity = shown.entity();
         let fields = entity.fields.iter().filter(|field| entity.member(&field.name).is_some());
-        let select =
-            fields.map(|field| Selection::Field { name: field.name.as_str().into(), alias: None }).collect();
+        let select = fields
+            .map(|field| Selection::Field { name: field.name.as_str().into(), alias: None, at: None })
+            .collect();
         let root = ReadNode { select, ..ReadNode::default() };
         let query = Query { entity: shown.key().into(), root };
         // The plan comes from the plan cache. Back ends cache data per plan, so a new plan would fill their caches in vain.

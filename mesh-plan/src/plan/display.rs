@@ -47,20 +47,7 @@ fn write_node(
     level: usize,
 ) -> fmt::Result {
     let indent = "  ".repeat(level);
-    let columns = |selected| {
-        let named = node.columns.iter().filter(move |column| column.selected == selected);
-        let name = |column: &Column| match &column.source {
-            source if source.is_related() => DisplaySource { source, node: Some(node) }.to_string(),
-            _ => column.name.clone(),
-        };
-        named.map(name).collect::<Vec<_>>().join(", ")
-    };
-    let computed = node.output.iter().filter_map(|output| match output {
-        Output::Computed { key, .. } => Some(key.name()),
-        _ => None,
-    });
-    let computed = computed.collect::<Vec<_>>().join(", ");
-    for (label, names) in [("fields", columns(true)), ("computed", computed), ("keys", columns(false))] {
+    for (label, names) in names(node) {
         if !names.is_empty() {
             writeln!(f, "{indent}{label:7} {names}")?;
         }
@@ -109,6 +96,32 @@ fn write_node(
         write_node(f, &join.node, None, level + 1)?;
     }
     Ok(())
+}
+
+/// Returns what a node reads, each list with its label.
+fn names(node: &Node) -> [(&'static str, String); 4] {
+    let columns = |selected| {
+        let named = node.columns.iter().filter(move |column| column.selected == selected);
+        let name = |column: &Column| match &column.source {
+            source if source.is_related() => DisplaySource { source, node: Some(node) }.to_string(),
+            _ => column.name.clone(),
+        };
+        named.map(name).collect::<Vec<_>>().join(", ")
+    };
+    let computed = node.output.iter().filter_map(|output| match output {
+        Output::Computed { key, .. } => Some(key.name()),
+        _ => None,
+    });
+    let computed = computed.collect::<Vec<_>>().join(", ");
+    let parts = node.output.iter().filter_map(|output| match output {
+        Output::Part { key, column, at } => {
+            let of = node.columns.get(*column).map_or("", |column| &*column.name);
+            Some(format!("{} ({of} at {:?})", key.name(), at.to_string()))
+        }
+        _ => None,
+    });
+    let parts = parts.collect::<Vec<_>>().join(", ");
+    [("fields", columns(true)), ("parts", parts), ("computed", computed), ("keys", columns(false))]
 }
 
 impl fmt::Display for Join {
@@ -329,6 +342,12 @@ impl fmt::Display for DisplayPredicate<'_> {
             Predicate::Like { source, pattern, ignore_case } => {
                 let operator = if *ignore_case { "ilike" } else { "like" };
                 write!(f, "{} {operator} {pattern}", of(source))
+            }
+            Predicate::Has { of: document, at, ty, values, all } => {
+                let values: Vec<_> = values.iter().map(Comparand::to_string).collect();
+                let (at, which) = (at.to_string(), if *all { "all" } else { "any" });
+                let (of, ty) = (of(document), ty.as_str());
+                write!(f, "{of} at {at:?} as {ty} list has {which} of ({})", values.join(", "))
             }
             Predicate::IsNull { source, negated } => {
                 write!(f, "{} is {}null", of(source), if *negated { "not " } else { "" })

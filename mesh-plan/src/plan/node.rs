@@ -124,7 +124,7 @@ impl Node {
     /// Returns whether the response or a cursor needs a column. Keys that only joins compare are not needed.
     pub fn needs(&self, column: usize) -> bool {
         let is_shown = self.output.iter().any(|output| match output {
-            Output::Field { column: shown, .. } => *shown == column,
+            Output::Field { column: shown, .. } | Output::Part { column: shown, .. } => *shown == column,
             Output::Join { .. } => false,
             Output::Computed { template, .. } => template.iter().any(|piece| match piece {
                 TemplatePiece::Text(_) => false,
@@ -236,6 +236,8 @@ impl ColumnSource {
 pub enum Output {
     /// A scalar, by its index in [`Node::columns`].
     Field { key: OutputKey, column: usize },
+    /// The value at a location in a JSON document; the column is that of the document.
+    Part { key: OutputKey, column: usize, at: JsonPointer },
     /// A nested relation, by its index in [`Node::joins`].
     Join { key: OutputKey, join: usize },
     /// A computed field: the pieces of its text, or one piece of code.

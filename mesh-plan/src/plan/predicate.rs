@@ -7,6 +7,7 @@ use mesh_ql::FilterOp;
 use super::{ColumnSource, Search};
 use crate::Value;
 use crate::policy::{SessionInput, SessionValue};
+use crate::value::json::{JsonPointer, JsonType};
 
 /// A condition. Comparisons follow SQL: a comparison with NULL is unknown, and so is its negation. `source` is the left side
 /// of a comparison.
@@ -37,6 +38,9 @@ pub enum Predicate {
     In { source: ColumnSource, values: Vec<Comparand<Value>>, negated: bool },
     /// The value matches a pattern with `%`, `_` and `\` as in `SPEC §3.7`; `ignore_case`: in any letter case (`ilike`).
     Like { source: ColumnSource, pattern: Comparand<String>, ignore_case: bool },
+    /// The array at a location in a JSON document contains all of the values, or any of them. The values have the type `ty`,
+    /// and there is at least one. Unknown if there is no array ([`JsonPointer::has`]).
+    Has { of: ColumnSource, at: JsonPointer, ty: JsonType, values: Vec<Comparand<Value>>, all: bool },
     /// The value is NULL; `negated`: it is not NULL (`isNotNull`).
     IsNull { source: ColumnSource, negated: bool },
     /// The record contains the words of a text.
@@ -125,6 +129,7 @@ impl Predicate {
             | Self::SessionIn { source, .. }
             | Self::In { source, .. }
             | Self::Like { source, .. }
+            | Self::Has { of: source, .. }
             | Self::IsNull { source, .. } => visit(source.stored()),
             Self::Search(search) => {
                 search.columns.iter().for_each(|column| visit(&ColumnSource::Column(column.clone())));
@@ -201,11 +206,13 @@ impl Predicate {
             Self::Compare { source, op, value: value @ Comparand::Input { .. } } => {
                 Self::Compare { source: source.clone(), op: *op, value: value.bind(inputs) }
             }
-            Self::In { source, values, negated }
-                if values.iter().any(|value| matches!(value, Comparand::Input { .. })) =>
-            {
+            Self::In { source, values, negated } if has_inputs(values) => {
                 let values = values.iter().map(|value| value.bind(inputs)).collect();
                 Self::In { source: source.clone(), values, negated: *negated }
+            }
+            Self::Has { of, at, ty, values, all } if has_inputs(values) => {
+                let values = values.iter().map(|value| value.bind(inputs)).collect();
+                Self::Has { of: of.clone(), at: at.clone(), ty: *ty, values, all: *all }
             }
             Self::Like { source, pattern: pattern @ Comparand::Input { .. }, ignore_case } => {
                 let pattern = Comparand::Value(pattern.text(inputs).to_owned());
@@ -219,11 +226,16 @@ impl Predicate {
             | Self::Compare { .. }
             | Self::In { .. }
             | Self::Like { .. }
+            | Self::Has { .. }
             | Self::IsNull { .. } => {
                 return Cow::Borrowed(self);
             }
         })
     }
+}
+
+fn has_inputs(values: &[Comparand<Value>]) -> bool {
+    values.iter().any(|value| matches!(value, Comparand::Input { .. }))
 }
 
 /// A comparison of two values.

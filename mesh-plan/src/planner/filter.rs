@@ -74,6 +74,9 @@ pub(super) fn comparison(
     operand: &Operand,
 ) -> Result<Predicate, PlanError> {
     check_operator(path, left, op)?;
+    if op.is_of_arrays() {
+        return json::array(path, left, op, operand);
+    }
     let error = |span, kind| PlanError::new(kind, path).with_span(span);
     let refused =
         |span, (ty, found)| error(span, PlanErrorKind::Literal { field: left.name.value.clone(), ty, found });
@@ -135,6 +138,7 @@ pub(super) fn applies(op: FilterOp, ty: FieldType) -> bool {
     use FilterOp::{Eq, Ilike, In, IsNotNull, IsNull, Like, Ne, Nin};
     match (op, ty) {
         (IsNull | IsNotNull, _) => true,
+        (op, ty) if op.is_of_arrays() => ty == FieldType::Json,
         (_, FieldType::Json | FieldType::Binary) => false,
         (Like | Ilike, ty) => ty == FieldType::String,
         (op, FieldType::Uuid) => matches!(op, Eq | Ne | In | Nin),

@@ -150,7 +150,8 @@ fn uuid(form: Option<TimeForm>, text: &str) -> Value {
     }
 }
 
-fn as_written(literal: &Literal) -> Value {
+/// Returns the value of a literal whose type decides the comparison.
+pub(super) fn as_written(literal: &Literal) -> Value {
     match literal {
         Literal::Boolean(value) => Value::Boolean(*value),
         Literal::Integer(value) => Value::Integer(*value),

@@ -158,7 +158,7 @@ impl Conditions<'_> {
         // The parser checks this for queries. A mismatch must not change the meaning of a condition.
         let fits = match op {
             FilterOp::IsNull | FilterOp::IsNotNull => matches!(value, Operand::None),
-            FilterOp::In | FilterOp::Nin => matches!(value, Operand::Many(_) | Operand::Session(_)),
+            op if op.takes_list() => matches!(value, Operand::Many(_) | Operand::Session(_)),
             _ => matches!(value, Operand::One(_) | Operand::Session(_)),
         };
         if !fits {

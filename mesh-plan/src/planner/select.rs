@@ -1,7 +1,7 @@
 //! Planning of `$select`: fields and relations. `SPEC §3.3`
 
-use mesh_ql::Selection;
-use mesh_schema::{Cardinality, Computed, Entity, EntityId, Link, Member, Piece, Relation};
+use mesh_ql::{Name, Selection};
+use mesh_schema::{Cardinality, Computed, Entity, EntityId, FieldType, Link, Member, Piece, Relation};
 
 use super::columns::{self, Columns};
 use super::context::NodeContext;
@@ -10,6 +10,7 @@ use crate::PlanError;
 use crate::error::PlanErrorKind;
 use crate::plan::{Join, Nesting, Node, Output, TemplatePiece};
 use crate::shape::OutputKey;
+use crate::value::json::JsonPointer;
 
 impl Planner<'_> {
     /// Plans the keys of the object and the relations below it. The columns of fields come first.
@@ -22,7 +23,7 @@ impl Planner<'_> {
     ) -> Result<(Vec<Output>, Vec<Join>), PlanError> {
         let entity = context.entity;
         for selection in select {
-            if let Selection::Field { name, .. } = selection
+            if let Selection::Field { name, at: None, .. } = selection
                 && let Some(Member::Field(id)) = entity.member(name)
             {
                 columns.add_field(entity, id, true);
@@ -40,19 +41,13 @@ impl Planner<'_> {
             }
             let key = OutputKey::new(selection.key(), output.is_empty());
             match (selection, entity.member(selection.name())) {
-                (Selection::Field { .. }, Some(Member::Field(id))) => {
-                    let column = columns.add_field(entity, id, true);
-                    output.push(Output::Field { key, column });
-                }
-                (Selection::Field { .. }, Some(Member::Computed(index))) => {
-                    let template = entity.computed.get(index).map(|it| template(entity, it, columns));
-                    let template = template.unwrap_or_default();
-                    output.push(Output::Computed { key, template });
-                }
                 (Selection::Field { name, .. }, Some(Member::Relation(_))) => {
                     let (entity, relation) = (entity.key.clone(), name.value.clone());
                     let kind = PlanErrorKind::RelationWithoutSelection { entity, relation };
                     return Err(context.error(name.span, kind));
+                }
+                (Selection::Field { name, at, .. }, Some(member)) => {
+                    output.push(field(context, (key, name, at.as_ref()), member, columns)?);
                 }
                 (Selection::Relation { name, node: read, .. }, Some(Member::Relation(id))) => {
                     let relation = entity.relation(id);
@@ -90,6 +85,28 @@ impl Planner<'_> {
             }
         }
         Ok((output, joins))
+    }
+}
+
+/// Plans a field, a part of a JSON field, or a computed field.
+fn field(
+    context: &NodeContext<'_>,
+    (key, name, at): (OutputKey, &Name, Option<&Name>),
+    member: Member,
+    columns: &mut Columns,
+) -> Result<Output, PlanError> {
+    let entity = context.entity;
+    match (member, at) {
+        (Member::Field(id), None) => Ok(Output::Field { key, column: columns.add_field(entity, id, true) }),
+        (Member::Field(id), Some(at)) if entity.field(id).ty == Some(FieldType::Json) => {
+            let column = columns.add_field(entity, id, false);
+            Ok(Output::Part { key, column, at: JsonPointer::new(at) })
+        }
+        (Member::Computed(index), None) => {
+            let template = entity.computed.get(index).map(|it| template(entity, it, columns));
+            Ok(Output::Computed { key, template: template.unwrap_or_default() })
+        }
+        _ => Err(context.error(name.span, PlanErrorKind::NotJson { field: name.value.clone() })),
     }
 }
 

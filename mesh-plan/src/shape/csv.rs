@@ -23,7 +23,7 @@ pub(super) fn write_names(out: &mut Vec<u8>, node: &Node) {
 fn collect_names(node: &Node, prefix: &str, names: &mut Vec<String>) {
     for output in &node.output {
         match output {
-            Output::Field { key, .. } | Output::Computed { key, .. } => {
+            Output::Field { key, .. } | Output::Part { key, .. } | Output::Computed { key, .. } => {
                 names.push(format!("{prefix}{}", key.name()));
             }
             Output::Join { key, join } => {
@@ -70,6 +70,15 @@ pub(super) fn record<S: RowSource>(
                     None => scalar::write(&mut shaper.out, ty, form, cell),
                 }
                 if ty == Some(FieldType::Json) && !matches!(cell, ValueRef::Null) {
+                    json_text(&mut shaper.out, start);
+                    continue;
+                }
+            }
+            (Output::Part { column, at, .. }, Some(row)) => {
+                let cell = row.cell(*column);
+                shaper.check_cell(cell)?;
+                scalar::write_part(&mut shaper.out, cell, at);
+                if shaper.out.get(start) != Some(&b'n') {
                     json_text(&mut shaper.out, start);
                     continue;
                 }

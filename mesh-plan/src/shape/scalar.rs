@@ -10,6 +10,7 @@ use mesh_schema::{FieldType, TimeForm};
 use uuid::Uuid;
 
 use super::json;
+use crate::value::json::JsonPointer;
 use crate::value::number::without_fraction;
 use crate::value::time;
 use crate::{Value, ValueRef};
@@ -23,6 +24,15 @@ pub(super) fn write(out: &mut Vec<u8>, ty: Option<FieldType>, form: Option<TimeF
             out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
         }
         _ => write_other(out, ty, form, cell),
+    }
+}
+
+/// Writes the value at a location in the JSON document of a cell; `null` if there is none. `SPEC §22.1`
+pub(super) fn write_part(out: &mut Vec<u8>, cell: ValueRef<'_>, at: &JsonPointer) {
+    match cell {
+        ValueRef::Text(text) => out.extend_from_slice(at.part(text).unwrap_or("null").as_bytes()),
+        cell if at.tokens().is_empty() => write_other(out, Some(FieldType::Json), None, cell),
+        _ => out.extend_from_slice(b"null"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Scalars in JSON documents, found by a JSON Pointer. `SPEC §14.8`
+//! Values in JSON documents, found by a JSON Pointer. `SPEC §14.8`, `SPEC §22`
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,7 +16,7 @@ pub struct JsonPointer {
 }
 
 named_enum! {
-    /// The type of the scalar that a condition compares. A scalar of another type counts as NULL.
+    /// The type of the scalars that a condition compares. A scalar of another type counts as NULL.
     #[expect(missing_docs, reason = "the names explain each")]
     JsonType {
         Text = "text",
@@ -34,7 +34,7 @@ impl JsonPointer {
         Self { tokens: tokens.map(|token| token.replace("~1", "/").replace("~0", "~")).collect() }
     }
 
-    /// Returns the keys and indexes that lead to the scalar.
+    /// Returns the keys and indexes that lead to the value.
     pub fn tokens(&self) -> &[String] {
         &self.tokens
     }
@@ -62,26 +62,50 @@ impl JsonPointer {
     /// ```
     pub fn find(&self, document: ValueRef<'_>, ty: JsonType) -> Value {
         let found = match document {
-            ValueRef::Text(text) => std::str::from_utf8(text).ok().and_then(|text| self.parse(text, ty)),
+            ValueRef::Text(text) => self.locate(text).and_then(|found| scalar(found, ty)),
             ValueRef::Boolean(_) | ValueRef::Integer(_) if self.tokens.is_empty() => {
                 Some(document.to_value())
             }
             ValueRef::Real(value) if self.tokens.is_empty() && value.is_finite() => Some(Value::Real(value)),
             _ => None,
         };
-        match (ty, found.unwrap_or_default()) {
-            (_, Value::Null) => Value::Null,
-            (JsonType::Any, _) => Value::Boolean(true),
-            (JsonType::Boolean, found @ Value::Boolean(_))
-            | (JsonType::Number, found @ (Value::Integer(_) | Value::Real(_)))
-            | (JsonType::Text, found @ Value::Text(_)) => found,
+        match found.unwrap_or_default() {
+            Value::Null => Value::Null,
+            _ if ty == JsonType::Any => Value::Boolean(true),
+            found if is_of_type(&found, ty) => found,
             _ => Value::Null,
         }
     }
 
-    /// Returns the scalar in a JSON text, or for [`JsonType::Any`] any value but `null` in place of an object or array; `None`
-    /// if there is nothing.
-    fn parse(&self, text: &str, ty: JsonType) -> Option<Value> {
+    /// Returns whether the array in a document contains all of the values, or any of them; `None` if there is no array. The
+    /// values have the type `ty`; other elements match none of them.
+    ///
+    /// ```
+    /// use mesh_plan::backend::{JsonPointer, JsonType};
+    /// use mesh_plan::{Value, ValueRef};
+    ///
+    /// let (document, tags) = (ValueRef::Text(br#"{"tags": ["a", 1]}"#), JsonPointer::new("/tags"));
+    /// let values = [Value::from("a"), Value::from("b")];
+    /// assert_eq!(tags.has(document, JsonType::Text, &values, false), Some(true));
+    /// assert_eq!(tags.has(document, JsonType::Text, &values, true), Some(false));
+    /// ```
+    pub fn has(&self, document: ValueRef<'_>, ty: JsonType, values: &[Value], all: bool) -> Option<bool> {
+        let ValueRef::Text(text) = document else { return None };
+        let elements = serde_json::from_str::<Vec<&RawValue>>(self.locate(text)?.get()).ok()?;
+        let scalars = elements.into_iter().filter_map(|element| scalar(element, ty));
+        let found: Vec<Value> =
+            scalars.filter(|value| is_of_type(value, ty)).map(|value| one_form(&value)).collect();
+        let is_found = |value: &Value| found.contains(&one_form(value));
+        Some(if all { values.iter().all(is_found) } else { values.iter().any(is_found) })
+    }
+
+    /// Returns the JSON text of the value in a text; `None` if there is none.
+    pub(crate) fn part<'t>(&self, text: &'t [u8]) -> Option<&'t str> {
+        self.locate(text).map(RawValue::get)
+    }
+
+    fn locate<'t>(&self, text: &'t [u8]) -> Option<&'t RawValue> {
+        let text = std::str::from_utf8(text).ok()?;
         // Only documents with escapes are accepted by some readers and refused by others.
         let has_code = memchr::memmem::find(text.as_bytes(), br"\u").is_some();
         if has_code && (escapes_nul(text) || serde_json::from_str::<Json>(text).is_err()) {
@@ -96,18 +120,46 @@ impl JsonPointer {
                 serde_json::from_str::<Vec<&RawValue>>(text).ok()?.get(Self::index(token)?)?
             };
         }
-        if found.get().starts_with(['{', '[']) {
-            return (ty == JsonType::Any).then_some(Value::Boolean(true));
+        Some(found)
+    }
+}
+
+/// Returns a scalar of a JSON text, or for [`JsonType::Any`] any value but `null` in place of an object or array; `None` if there
+/// is no value.
+fn scalar(found: &RawValue, ty: JsonType) -> Option<Value> {
+    if found.get().starts_with(['{', '[']) {
+        return (ty == JsonType::Any).then_some(Value::Boolean(true));
+    }
+    Some(match serde_json::from_str(found.get()).ok()? {
+        Json::Bool(value) => Value::Boolean(value),
+        Json::String(value) => Value::Text(value),
+        Json::Number(number) => match number.as_i64() {
+            Some(value) => Value::Integer(value),
+            None => Value::Real(number.as_f64()?),
+        },
+        Json::Null | Json::Array(_) | Json::Object(_) => Value::Null,
+    })
+}
+
+/// Returns the form that is the same for all equal values of a type.
+fn one_form(value: &Value) -> Value {
+    const BOUND: f64 = (1_u64 << 63) as f64;
+    match value {
+        Value::Boolean(value) => Value::Integer((*value).into()),
+        Value::Real(value) if value.fract() == 0.0 && (-BOUND..BOUND).contains(value) => {
+            Value::Integer(*value as i64)
         }
-        Some(match serde_json::from_str(found.get()).ok()? {
-            Json::Bool(value) => Value::Boolean(value),
-            Json::String(value) => Value::Text(value),
-            Json::Number(number) => match number.as_i64() {
-                Some(value) => Value::Integer(value),
-                None => Value::Real(number.as_f64()?),
-            },
-            Json::Null | Json::Array(_) | Json::Object(_) => Value::Null,
-        })
+        value => value.clone(),
+    }
+}
+
+/// Returns whether a scalar has that type.
+fn is_of_type(value: &Value, ty: JsonType) -> bool {
+    match value {
+        Value::Boolean(_) => ty == JsonType::Boolean,
+        Value::Integer(_) | Value::Real(_) => ty == JsonType::Number,
+        Value::Text(_) => ty == JsonType::Text,
+        _ => false,
     }
 }
 

@@ -201,3 +201,38 @@ async fn an_index_serves_its_first_columns() {
     assert_eq!(indexed("v", &["id"]).await, None);
     assert_eq!(indexed("missing", &["id"]).await, None);
 }
+
+#[tokio::test]
+async fn elements_are_found_with_indexes() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        "CREATE TABLE files (id integer PRIMARY KEY, meta jsonb, tags text[], codes varchar(9)[], sizes int[]);
+        INSERT INTO files SELECT n, jsonb_build_object('a', jsonb_build_array('x' || n)), ARRAY['x' || n], ARRAY['x' || n],
+            ARRAY[n] FROM generate_series(1, 20000) AS n;
+        CREATE INDEX ON files USING gin (meta);
+        CREATE INDEX ON files USING gin (tags);
+        CREATE INDEX ON files USING gin (codes);
+        CREATE INDEX ON files USING gin (sizes);
+        ANALYZE;",
+    );
+    let served = Served::open(&cluster, &Settings::default()).await;
+    for (field, value) in [
+        (json!({"field": "meta", "at": "/a"}), json!("x7")),
+        (json!({"field": "tags"}), json!("x7")),
+        (json!({"field": "codes"}), json!("x7")),
+        (json!({"field": "sizes"}), json!(7)),
+    ] {
+        let list = json!([value]);
+        for (op, value) in [("has", &value), ("hasAny", &list), ("hasAll", &list)] {
+            let mut condition = field.clone();
+            (condition["op"], condition["value"]) = (json!(op), value.clone());
+            let query = json!({"file": {"$select": {"id": true}, "$where": condition}}).to_string();
+            let plan = served.mesh.plan(&Request::collection(Format::Json, &query)).unwrap();
+            let (sql, steps) = served.database.query_plan(&plan).await.unwrap().pop().unwrap();
+            let steps = steps.join("\n");
+            assert!(steps.contains("Index") && !steps.contains("Seq Scan"), "{query}\n{sql}\n{steps}");
+            let found: Value = serde_json::from_str(&served.collection(&query).await.unwrap()).unwrap();
+            assert_eq!(found["items"], json!([{"id": 7}]), "{query}");
+        }
+    }
+}

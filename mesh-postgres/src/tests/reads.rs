@@ -82,6 +82,60 @@ async fn unreadable_json_is_null_to_conditions() {
     );
     assert_eq!(found(r#"{"not": {"field": "meta", "at": "/1", "op": "eq", "value": "😀"}}"#).await, "9");
     assert_eq!(found(r#"{"field": "meta", "at": "/\u0000", "op": "isNotNull"}"#).await, "");
+    assert_eq!(found(r#"{"field": "meta", "op": "has", "value": "x"}"#).await, "5 6 7 8 9 11");
+    assert_eq!(
+        found(r#"{"field": "meta", "op": "hasAny", "value": [0, 18446744073709551615]}"#).await,
+        "7 11"
+    );
+    assert_eq!(
+        found(r#"{"not": {"field": "meta", "op": "hasAll", "value": ["x", "😀"]}}"#).await,
+        "5 6 7 9 11"
+    );
+}
+
+/// Forms for which an index can be used mean the same as others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn documents_and_arrays_have_elements() {
+    let Some(cluster) = Cluster::start() else { return };
+    cluster.execute(
+        r#"CREATE TABLE files (id integer PRIMARY KEY, meta jsonb, tags text[], codes varchar(9)[], sizes int[], days date[]);
+        INSERT INTO files VALUES (1, '["x", 1.0, true]', '{x,NULL}', '{x}', '{1,2}', '{2024-05-01}'),
+            (2, '{"a": {"b": ["x", "y"]}, "0": ["x"]}', '{{x,y},{z,z}}', '{y}', '{{1,2},{3,4}}', NULL),
+            (3, '"x"', '{}', '{}', '{}', '{}'), (4, NULL, NULL, NULL, NULL, NULL), (5, '[["x"]]', '{y,x}', '{x,y}', '{2}', '{}');"#,
+    );
+    let served = Served::open(&cluster, &Settings::default()).await;
+    let found = async |condition: &str| {
+        let query = format!(r#"{{"file": {{"$select": {{"id": true}}, "$where": {condition}}}}}"#);
+        let body: serde_json::Value =
+            serde_json::from_str(&served.collection(&query).await.unwrap()).unwrap();
+        let items = body["items"].as_array().unwrap().iter();
+        items.map(|item| item["id"].to_string()).collect::<Vec<_>>().join(" ")
+    };
+    for (condition, which, others) in [
+        (r#""field": "meta", "op": "has", "value": "x""#, "1", "5"),
+        (r#""field": "meta", "op": "hasAny", "value": ["x", "z"]"#, "1", "5"),
+        (r#""field": "meta", "op": "hasAll", "value": ["x", "z"]"#, "", "1 5"),
+        (r#""field": "meta", "op": "has", "value": 1"#, "1", "5"),
+        (r#""field": "meta", "op": "has", "value": true"#, "1", "5"),
+        (r#""field": "meta", "at": "/a/b", "op": "hasAll", "value": ["y", "x"]"#, "2", ""),
+        (r#""field": "meta", "at": "/a/b", "op": "hasAny", "value": ["z", "x"]"#, "2", ""),
+        (r#""field": "meta", "at": "/0", "op": "has", "value": "x""#, "2 5", ""),
+        (r#""field": "tags", "op": "has", "value": "x""#, "1 5", "2 3"),
+        (r#""field": "tags", "op": "hasAll", "value": ["x", "y"]"#, "5", "1 2 3"),
+        (r#""field": "tags", "op": "hasAny", "value": ["z", "x\u0000", "x"]"#, "1 5", "2 3"),
+        (r#""field": "tags", "op": "hasAll", "value": ["x", "x\u0000"]"#, "", "1 2 3 5"),
+        (r#""field": "tags", "at": "/0", "op": "has", "value": "x""#, "2", ""),
+        (r#""field": "tags", "at": "/0", "op": "eq", "value": "x""#, "1", "5"),
+        (r#""field": "codes", "op": "hasAny", "value": ["x"]"#, "1 5", "2 3"),
+        (r#""field": "sizes", "op": "has", "value": 2.0"#, "1 5", "2 3"),
+        (r#""field": "sizes", "op": "hasAny", "value": [1.5, 99999999999, 1]"#, "1", "2 3 5"),
+        (r#""field": "sizes", "op": "hasAll", "value": [1, 99999999999]"#, "", "1 2 3 5"),
+        (r#""field": "sizes", "op": "has", "value": "2""#, "", "1 2 3 5"),
+        (r#""field": "days", "op": "has", "value": "2024-05-01""#, "1", "3 5"),
+    ] {
+        assert_eq!(found(&format!("{{{condition}}}")).await, which, "{condition}");
+        assert_eq!(found(&format!(r#"{{"not": {{{condition}}}}}"#)).await, others, "not {condition}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -7,7 +7,7 @@ use crate::{Condition, Filter, FilterOp, Literal, Operand, OrParam, Spanned, Sub
 
 /// Comparisons, which create filters. NULL matches none of them except [`Subject::is_null`].
 impl Subject {
-    /// Returns the scalar at a JSON Pointer in this field.
+    /// Returns the scalar or the array at a JSON Pointer in this field.
     #[must_use]
     pub fn at(self, pointer: impl Into<String>) -> Self {
         let (Self::Field(field) | Self::Aggregate(field) | Self::Json { field, .. }) = self;
@@ -72,6 +72,31 @@ impl Subject {
     /// Matches the pattern regardless of letter case.
     pub fn ilike(self, pattern: impl Into<OrParam<Literal>>) -> Filter {
         self.with(FilterOp::Ilike, pattern)
+    }
+
+    /// Is a JSON array that contains the value.
+    pub fn has(self, value: impl Into<OrParam<Literal>>) -> Filter {
+        self.with(FilterOp::Has, value)
+    }
+
+    /// Is a JSON array that contains at least one of the values, of which there must be one.
+    pub fn has_any(self, values: impl IntoIterator<Item = impl Into<OrParam<Literal>>>) -> Filter {
+        self.among(FilterOp::HasAny, values)
+    }
+
+    /// Is a JSON array that contains all of the values, of which there must be one.
+    pub fn has_all(self, values: impl IntoIterator<Item = impl Into<OrParam<Literal>>>) -> Filter {
+        self.among(FilterOp::HasAll, values)
+    }
+
+    /// Is a JSON array that contains at least one value of a list parameter.
+    pub fn has_any_param(self, list: Param) -> Filter {
+        self.with(FilterOp::HasAny, list)
+    }
+
+    /// Is a JSON array that contains all values of a list parameter.
+    pub fn has_all_param(self, list: Param) -> Filter {
+        self.with(FilterOp::HasAll, list)
     }
 
     /// Is NULL.

@@ -82,12 +82,15 @@ fn pages_and_distinct() {
 fn relations_in_conditions_and_orders() {
     let users = query("user")
         .field_as("label", "name")
+        .part("tag", "meta", "/tags/0")
         .relation_as("drafts", "posts", |posts| posts.field("id").filter(field("draft").eq(true)).last(2))
         .filter(
             related("posts").some(field("comments.body").like(param("text"))) | related("orders").is_empty(),
         )
         .filter(
             field("meta").at("/tags/0").one_of_param(param("tags"))
+                & field("meta").at("/tags").has("a")
+                & (field("tags").has_any(["a"]) | field("author.tags").has_all_param(param("all")))
                 & related("posts").every(field("id").gt(1)),
         )
         .order_by(desc(related("posts").aggregate(count())))
@@ -98,7 +101,7 @@ fn relations_in_conditions_and_orders() {
     check(
         users,
         expect![[
-            r#"{"user":{"$select":{"label":{"$field":"name"},"drafts":{"$relation":"posts","$select":{"id":true},"$where":{"field":"draft","op":"eq","value":true},"$page":{"last":2}}},"$where":{"and":[{"or":[{"relation":"posts","op":"some","where":{"field":"comments.body","op":"like","value":{"$param":"text"}}},{"relation":"orders","op":"none"}]},{"and":[{"field":"meta","at":"/tags/0","op":"in","value":{"$param":"tags"}},{"relation":"posts","op":"every","where":{"field":"id","op":"gt","value":1}}]}]},"$orderBy":[{"relation":"posts","aggregate":{"fn":"count"},"direction":"desc"},{"field":"company.name","direction":"asc"}],"$page":{"last":{"$param":"size"},"before":"abc","total":true}}}"#
+            r#"{"user":{"$select":{"label":{"$field":"name"},"tag":{"$field":"meta","at":"/tags/0"},"drafts":{"$relation":"posts","$select":{"id":true},"$where":{"field":"draft","op":"eq","value":true},"$page":{"last":2}}},"$where":{"and":[{"or":[{"relation":"posts","op":"some","where":{"field":"comments.body","op":"like","value":{"$param":"text"}}},{"relation":"orders","op":"none"}]},{"and":[{"field":"meta","at":"/tags/0","op":"in","value":{"$param":"tags"}},{"field":"meta","at":"/tags","op":"has","value":"a"},{"or":[{"field":"tags","op":"hasAny","value":["a"]},{"field":"author.tags","op":"hasAll","value":{"$param":"all"}}]},{"relation":"posts","op":"every","where":{"field":"id","op":"gt","value":1}}]}]},"$orderBy":[{"relation":"posts","aggregate":{"fn":"count"},"direction":"desc"},{"field":"company.name","direction":"asc"}],"$page":{"last":{"$param":"size"},"before":"abc","total":true}}}"#
         ]],
     );
 }

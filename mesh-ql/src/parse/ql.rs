@@ -50,7 +50,7 @@ fn selection<'t>(parser: &mut Parser<'t>, node: &TokenName<'t>) -> Result<Vec<Se
             let node = Box::new(ReadNode { select: select_below, ..ReadNode::default() });
             select.push(Selection::Relation { name: to_name(name), alias: None, node });
         } else {
-            select.push(Selection::Field { name: to_name(name), alias: None });
+            select.push(Selection::Field { name: to_name(name), alias: None, at: None });
         }
     }
     if *parser.token() == Token::CloseBrace && select.is_empty() {

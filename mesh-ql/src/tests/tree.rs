@@ -84,7 +84,12 @@ fn selections(entries: Vec<Entry>) -> Vec<Selection> {
         let (name, alias) = (Name::from(name), alias.map(Name::from));
         match below {
             Some(node) => Selection::Relation { name, alias, node: node.into() },
-            None => Selection::Field { name, alias },
+            // A name stands for a pointer.
+            None => {
+                let at = alias.as_ref().filter(|alias| alias.len() % 2 == 0);
+                let at = at.map(|_| format!("/{}", name.replace('~', "~0")).into());
+                Selection::Field { name, alias, at }
+            }
         }
     };
     let all = entries.into_iter().map(selection);
@@ -100,7 +105,7 @@ fn tidy(entries: Vec<Entry>, mut controls: Controls) -> ReadNode {
     let keys = controls.group.as_deref().map_or(&[][..], Vec::as_slice);
     controls.aggregates.retain(|aggregate| keys.iter().all(|key| *key.name() != aggregate.alias));
     if select.is_empty() && controls.aggregates.is_empty() {
-        select.push(Selection::Field { name: "id".into(), alias: None });
+        select.push(Selection::Field { name: "id".into(), alias: None, at: None });
     }
     if controls.group.is_some() || !controls.aggregates.is_empty() {
         controls.distinct = None;
@@ -226,7 +231,8 @@ fn filter(having: bool) -> impl Strategy<Value = Filter> {
         let is_param = one.value.value().is_none();
         let value = match op {
             FilterOp::IsNull | FilterOp::IsNotNull => Operand::None,
-            FilterOp::In | FilterOp::Nin if !is_param => Operand::Many(many),
+            op if op.takes_nonempty_list() && !is_param && many.is_empty() => Operand::Many(vec![one]),
+            op if op.takes_list() && !is_param => Operand::Many(many),
             _ => Operand::One(one),
         };
         let subject = match (subject, at) {

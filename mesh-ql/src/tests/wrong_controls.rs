@@ -37,9 +37,9 @@ fn conditions() {
             "$where": {"field": "id", "op": "isnull"}
                 Unknown operator 'isnull'; did you mean 'isNull'? @ 2:33 (user)
             "$where": {"field": "id", "op": "equals", "value": 1}
-                Unknown operator 'equals'; expected 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike', 'isNull' or 'isNotNull' @ 2:33 (user)
+                Unknown operator 'equals'; expected 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike', 'isNull', 'isNotNull', 'has', 'hasAny' or 'hasAll' @ 2:33 (user)
             "$where": {"field": "id", "op": "\u0065quals", "value": 1}
-                Unknown operator 'equals'; expected 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike', 'isNull' or 'isNotNull' @ 2:33 (user)
+                Unknown operator 'equals'; expected 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike', 'isNull', 'isNotNull', 'has', 'hasAny' or 'hasAll' @ 2:33 (user)
             "$where": {"field": "id", "op": 1, "value": 1}
                 'op' must be a string, not a number @ 2:33 (user)
             "$where": {"field": "id", "op": "eq"}
@@ -58,6 +58,14 @@ fn operands() {
                 A value to compare with must be a string, a number or a boolean, or {"$param": name}; found the key 'a' @ 2:49 (user)
             "$where": {"field": "id", "op": "in", "value": 1}
                 Operator 'in' needs an array as 'value' @ 2:48 (user)
+            "$where": {"field": "meta", "op": "has", "value": ["x"]}
+                Operator 'has' takes one value, not an array @ 2:51 (user)
+            "$where": {"field": "meta", "op": "hasAny", "value": "x"}
+                Operator 'hasAny' needs an array as 'value' @ 2:54 (user)
+            "$where": {"field": "meta", "op": "hasAll", "value": []}
+                Operator 'hasAll' needs at least one value @ 2:54 (user)
+            "$where": {"field": "meta", "op": "hasAny", "value": ["x", null]}
+                null cannot be compared; use the operator 'isNull' or 'isNotNull' @ 2:60 (user)
             "$where": {"field": "id", "op": "in"}
                 Operator 'in' needs 'value' @ 2:11 (user)
             "$where": {"field": "id", "op": "in", "value": [1, null]}

@@ -41,7 +41,7 @@ fn relation_conditions() {
             "$where": {"relation": "posts", "op": "some", "at": "/a"}
                 A condition on a relation has the keys 'relation', 'op' and 'where' only @ 2:53 (user)
             "$where": {"field": "id", "op": "some", "value": 1}
-                Unknown operator 'some'; expected 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike', 'isNull' or 'isNotNull' @ 2:33 (user)
+                Unknown operator 'some'; expected 'eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'like', 'ilike', 'isNull', 'isNotNull', 'has', 'hasAny' or 'hasAll' @ 2:33 (user)
             "$where": {"field": "id", "op": "eq", "value": 1, "where": {"field": "id", "op": "isNull"}}
                 'where' needs 'relation', whose records it filters @ 2:51 (user)
             "$groupBy": ["id"], "$having": {"relation": "posts", "op": "some"}
@@ -73,9 +73,13 @@ fn aliases() {
         {"user": {"$select": {"a b": {"$field": "id"}}}}
             Alias 'a b' is malformed; write a letter or '_', then up to 63 letters, digits or '_' @ 1:23 (user)
         {"user": {"$select": {"a": {"$field": "id", "$select": {"id": true}}}}}
-            '$field' must be the only key of its object; found '$select' too @ 1:45 (user)
+            An alias of a field has the keys '$field' and 'at' only; found '$select' @ 1:45 (user)
         {"user": {"$select": {"a": {"$field": 1}}}}
             '$field' must be a string, not a number @ 1:39 (user)
+        {"user": {"$select": {"a": {"$field": "id", "at": "x"}}}}
+            'x' is not a JSON Pointer; write '/key/0', with '~1' for a slash in a key and '~0' for a tilde @ 1:51 (user)
+        {"user": {"$select": {"a": {"at": "/x"}}}}
+            'at' needs '$field', a field of type json @ 1:28 (user)
         {"user": {"$select": {"a": {"$select": {"id": true}, "$field": "id"}}}}
             Unknown key '$field'; expected '$select', '$where', '$orderBy', '$page', '$distinct', '$groupBy', '$aggregate' or '$having' @ 1:54 (user.a)
         {"user": {"$select": {"a-b": {"$relation": "posts", "$select": {"id": true}}}}}

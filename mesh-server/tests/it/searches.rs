@@ -215,7 +215,6 @@ fn pages_in_the_order_of_relevance_are_exact(engines: &Engines, dice: &mut Dice)
     for (name, mesh) in &engines.meshes {
         let mut pages = 0;
         for _ in 0..20 {
-           
             let params = ParamValues::new().with("q", search(dice));
             let query = |page: Json| {
                 let order = json!([{"search": "relevance"}]);

@@ -14,7 +14,7 @@ use super::search;
 use super::type_class::{TypeClass, call, charset};
 use crate::class::Class as _;
 use crate::custom;
-use crate::dialect::{self, Dialect, IdPart, Operands};
+use crate::dialect::{self, Dialect, Elements, IdPart, Operands};
 use crate::param;
 use crate::statement::{Params, ValueOrInput};
 use mesh_plan::backend::{JsonPointer, JsonType};
@@ -170,6 +170,12 @@ impl Dialect for MySql {
         ty: JsonType,
     ) -> Operand {
         json::find(params, &document, at, ty)
+    }
+
+    fn json_has(&self, params: &mut Params<'_, Param>, document: Operand, elements: &Elements<'_>) -> Expr {
+        json::has(params, &document, elements, |params, element, values| {
+            self.is_in(params, element, values, false)
+        })
     }
 
     fn bucket(&self, value: Operand, bucket: &Bucket) -> Operand {

@@ -1,4 +1,4 @@
-//! Scalars in JSON documents.
+//! Scalars and arrays in JSON documents.
 //!
 //! Documents are read as text, since MariaDB has no other form of JSON.
 
@@ -8,8 +8,9 @@ use super::Operand;
 use super::Param;
 use super::type_class::TypeClass;
 use crate::custom::eval_json;
+use crate::dialect::Elements;
 use crate::param;
-use crate::statement::Params;
+use crate::statement::{Params, ValueOrInput};
 use mesh_plan::backend::{JsonPointer, JsonType};
 
 /// The maximum depth at which a value is searched for. MariaDB reads no deeper document.
@@ -28,13 +29,35 @@ pub(super) fn find(
     at: &JsonPointer,
     ty: JsonType,
 ) -> Operand {
-    let class = match ty {
-        JsonType::Text => TypeClass::Text(None),
-        JsonType::Number => TypeClass::JsonNumber,
-        JsonType::Boolean | JsonType::Any => TypeClass::Boolean,
-    };
+    match locate(params, document, at) {
+        Some(value) => Operand::new(eval_json(value, scalar(ty), []), class_of(ty)),
+        None => Operand::new(Expr::null(), class_of(ty)),
+    }
+}
+
+/// Tests whether an array in a document contains values. `is_in` tests whether a scalar is in a list.
+pub(super) fn has(
+    params: &mut Params<'_, Param>,
+    document: &Operand,
+    elements: &Elements<'_>,
+    is_in: impl Fn(&mut Params<'_, Param>, Operand, &[ValueOrInput<'_>]) -> Expr,
+) -> Expr {
+    const ELEMENTS: &str = "JSON_TABLE(`a`.`v`, '$[*]' COLUMNS (`v` JSON PATH '$')) AS `e`";
+    let Elements { at, ty, values, all, .. } = elements;
+    let Some(value) = locate(params, document, at) else { return Expr::null() };
+    // An array has all values if it has each of them.
+    let lists = if *all { values.chunks(1) } else { values.chunks(values.len()) };
+    let element = || Operand::new(Expr::cust(scalar(*ty).replace("`a`", "`e`")), class_of(*ty));
+    let tests: Vec<Expr> = lists.map(|values| is_in(params, element(), values)).collect();
+    let is_found = vec![format!("EXISTS (SELECT 1 FROM {ELEMENTS} WHERE ?)"); tests.len()].join(" AND ");
+    let template = format!("(CASE JSON_TYPE(`a`.`v`) WHEN 'ARRAY' THEN {is_found} END)");
+    eval_json(value, &template, tests)
+}
+
+/// Returns the value that a pointer finds in a document; `None` if the database reads no document of that depth.
+fn locate(params: &mut Params<'_, Param>, document: &Operand, at: &JsonPointer) -> Option<Expr> {
     if at.tokens().len() > DEPTH {
-        return Operand::new(Expr::null(), class);
+        return None;
     }
     let mut root = readable(document.to_text().expr);
     // MariaDB takes no path to a name that begins with `-`.
@@ -43,8 +66,7 @@ pub(super) fn find(
     if !prefix.is_empty() {
         root = with_prefix(root);
     }
-    let value = at.tokens().iter().fold(root, |value, token| member(params, value, (prefix, token)));
-    Operand::new(scalar(value, ty), class)
+    Some(at.tokens().iter().fold(root, |value, token| member(params, value, (prefix, token))))
 }
 
 /// Returns a document; NULL if it is not JSON or has escapes that cannot be read.
@@ -94,9 +116,9 @@ fn member(params: &mut Params<'_, Param>, value: Expr, (prefix, token): (&str, &
     }
 }
 
-/// Returns a value as a scalar of that type.
-fn scalar(value: Expr, ty: JsonType) -> Expr {
-    let template = match ty {
+/// Returns the expression for the column `v` of `a` as a scalar of that type.
+fn scalar(ty: JsonType) -> &'static str {
+    match ty {
         // The cast gives the text the collation of the connection, with which the collation of JSON cannot be compared.
         JsonType::Text => {
             "(CASE JSON_TYPE(`a`.`v`) WHEN 'STRING' THEN CAST(JSON_UNQUOTE(`a`.`v`) AS CHAR) END)"
@@ -106,6 +128,13 @@ fn scalar(value: Expr, ty: JsonType) -> Expr {
         JsonType::Number => {
             "(CASE WHEN JSON_TYPE(`a`.`v`) NOT IN ('STRING', 'BOOLEAN', 'NULL', 'OBJECT', 'ARRAY') THEN `a`.`v` END)"
         }
-    };
-    eval_json(value, template, [])
+    }
+}
+
+fn class_of(ty: JsonType) -> TypeClass {
+    match ty {
+        JsonType::Text => TypeClass::Text(None),
+        JsonType::Number => TypeClass::JsonNumber,
+        JsonType::Boolean | JsonType::Any => TypeClass::Boolean,
+    }
 }

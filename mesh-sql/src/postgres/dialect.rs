@@ -15,7 +15,7 @@ use super::search;
 use super::type_class::TypeClass;
 use crate::class::Class as _;
 use crate::custom::{any_of, built_in, collate, from_json, operator};
-use crate::dialect::{Dialect, Operands};
+use crate::dialect::{Dialect, Elements, Operands};
 use crate::param;
 use crate::statement::{Params, ValueOrInput};
 use mesh_plan::Value;
@@ -157,6 +157,10 @@ impl Dialect for Postgres {
         ty: JsonType,
     ) -> Operand {
         json::find(params, &self.charset, self.is_json, &document, at, ty)
+    }
+
+    fn json_has(&self, params: &mut Params<'_, Param>, document: Operand, elements: &Elements<'_>) -> Expr {
+        json::has(params, &self.charset, self.is_json, &document, elements)
     }
 
     fn bucket(&self, value: Operand, bucket: &Bucket) -> Operand {

@@ -1,4 +1,4 @@
-//! Scalars in JSON documents.
+//! Scalars and arrays in JSON documents.
 //!
 //! PostgreSQL's functions for JSON raise errors for content that its JSON types accept: an escaped NUL, half a surrogate pair,
 //! a number out of range. Such a document or number is NULL here, as in [`JsonPointer::find`].
@@ -9,9 +9,12 @@ use super::Operand;
 use super::Param;
 use super::charset::Charset;
 use super::type_class::TypeClass;
+use crate::class::ParamType;
 use crate::custom::cast;
+use crate::dialect::Elements;
 use crate::param;
 use crate::statement::Params;
+use mesh_plan::Value;
 use mesh_plan::backend::{JsonPointer, JsonType};
 
 /// The maximum depth at which a value is searched for in a document.
@@ -33,18 +36,135 @@ pub(super) fn find(
     at: &JsonPointer,
     ty: JsonType,
 ) -> Operand {
-    let (class, name) = match ty {
+    let (class, name) = class_of(ty);
+    match locate(params, charset, is_json, document, at) {
+        Some((functions, value)) => Operand::new(scalar(functions, value, ty), class),
+        None => Operand::new(cast(Expr::null(), name), class),
+    }
+}
+
+fn class_of(ty: JsonType) -> (TypeClass, &'static str) {
+    match ty {
         JsonType::Text => (TypeClass::Text("text"), "text"),
         JsonType::Number => (TypeClass::Numeric, "numeric"),
         JsonType::Boolean | JsonType::Any => (TypeClass::Boolean, "bool"),
+    }
+}
+
+/// Tests whether an array in a document contains values.
+pub(super) fn has(
+    params: &mut Params<'_, Param>,
+    charset: &Charset,
+    is_json: bool,
+    document: &Operand,
+    elements: &Elements<'_>,
+) -> Expr {
+    let Elements { at, ty, values, all, needs_unknown } = elements;
+    let (class, name) = class_of(*ty);
+    // No element has characters that the database cannot store.
+    let can_store = |value: &Value| !matches!(value, Value::Text(text) if !charset.can_store(text));
+    let known: Vec<_> = values.iter().copied().filter(|(value, _)| can_store(value)).collect();
+    let is_possible = if *all { known.len() == values.len() } else { !known.is_empty() };
+    let list = |params: &mut Params<'_, Param>| {
+        param::list(params, &class, Some(ParamType::Named(name)), if is_possible { &known } else { &[] })
     };
+    if is_possible
+        && !needs_unknown
+        && let Some(indexed) = indexed(params, charset, document, elements, &list)
+    {
+        return indexed;
+    }
+    let Some((functions, array)) = locate(params, charset, is_json, document, at) else {
+        return cast(Expr::null(), "bool");
+    };
+    let scalar = scalar(functions, Expr::cust("e.value"), *ty);
+    let operator = if *all && is_possible { "@>" } else { "&&" };
+    let template = format!(
+        "(SELECT CASE WHEN pg_catalog.{functions}_typeof(v) {{=}} 'array' THEN \
+         ARRAY(SELECT $1 FROM pg_catalog.{functions}_array_elements(v) AS e) {{{operator}}} $2 END \
+         FROM (SELECT $3 AS v OFFSET 0) AS a)"
+    );
+    Expr::cust_with_exprs(built_in(&template), [scalar, list(params), array])
+}
+
+/// Does the same in a form for which the database can use an index, but which may be false instead of NULL; `None` if no such form
+/// has the same meaning. `list` adds the values.
+fn indexed(
+    params: &mut Params<'_, Param>,
+    charset: &Charset,
+    document: &Operand,
+    Elements { at, ty, all, .. }: &Elements<'_>,
+    list: &dyn Fn(&mut Params<'_, Param>) -> Expr,
+) -> Option<Expr> {
+    let column = document.expr.clone();
+    match &document.class {
+        // Numbers of a document are compared as doubles.
+        TypeClass::Json("jsonb") if *ty != JsonType::Number => {
+            let (mut array, mut exprs) = (
+                if *all { "to_jsonb($1)" } else { "jsonb_build_array(x)" }.to_owned(),
+                vec![list(params), column],
+            );
+            for key in at.tokens().iter().rev() {
+                // An index may also be a key.
+                if JsonPointer::index(key).is_some() || !charset.can_store(key) {
+                    return None;
+                }
+                exprs.push(param::text(params, key.clone()));
+                array = format!("jsonb_build_object(${}, pg_catalog.{array})", exprs.len());
+            }
+            let template = match all {
+                true => format!("($2 {{@>}} pg_catalog.{array})"),
+                false => format!(
+                    "($2 {{@>}} ANY (ARRAY(SELECT pg_catalog.{array} FROM pg_catalog.unnest($1) AS x)))"
+                ),
+            };
+            Some(Expr::cust_with_exprs(built_in(&template), exprs))
+        }
+        TypeClass::Composite(name) if at.tokens().is_empty() => {
+            let values = match (name.as_str(), ty) {
+                ("pg_catalog._text", JsonType::Text) => "$2".to_owned(),
+                ("pg_catalog._varchar", JsonType::Text) => "$2::varchar[]".to_owned(),
+                ("pg_catalog._int2", JsonType::Number) => integers("int2", i16::MIN.into(), i16::MAX.into()),
+                ("pg_catalog._int4", JsonType::Number) => integers("int4", i32::MIN.into(), i32::MAX.into()),
+                ("pg_catalog._int8", JsonType::Number) => integers("int8", i64::MIN, i64::MAX),
+                _ => return None,
+            };
+            // The operators find elements in any dimension.
+            let operator = if *all { "@>" } else { "&&" };
+            let template = format!("($1 {{{operator}}} {values} AND pg_catalog.array_ndims($1) {{=}} 1)");
+            Some(Expr::cust_with_exprs(built_in(&template), [column, list(params)]))
+        }
+        _ => None,
+    }
+}
+
+/// Returns an array of an integer type. A number that the type does not have is NULL, which no array has.
+fn integers(ty: &str, min: i64, max: i64) -> String {
+    format!(
+        "ARRAY(SELECT CASE WHEN x {{=}} pg_catalog.trunc(x) AND x {{>=}} '{min}'::numeric AND x {{<=}} '{max}'::numeric \
+         THEN x::{ty} END FROM pg_catalog.unnest($2) AS x)"
+    )
+}
+
+/// Returns the value that a pointer finds in a document, and the prefix of the functions for its type; `None` if there can be no
+/// such value.
+fn locate(
+    params: &mut Params<'_, Param>,
+    charset: &Charset,
+    is_json: bool,
+    document: &Operand,
+    at: &JsonPointer,
+) -> Option<(&'static str, Expr)> {
     // No key has characters that the database cannot store.
     if at.tokens().len() > DEPTH || at.tokens().iter().any(|token| !charset.can_store(token)) {
-        return Operand::new(cast(Expr::null(), name), class);
+        return None;
     }
     let (functions, root) = match &document.class {
         TypeClass::Json("jsonb") => ("jsonb", document.expr.clone()),
         TypeClass::Json(_) => ("json", readable(document.expr.clone())),
+        TypeClass::Composite(_) => {
+            ("jsonb", Func::cust("pg_catalog.to_jsonb").arg(document.expr.clone()).into())
+        }
         _ => ("json", parsed(document.to_text().expr, is_json)),
     };
     let value = at.tokens().iter().fold(root, |value, token| {
@@ -54,7 +174,7 @@ pub(super) fn find(
         let token = param::text(params, token.clone());
         Func::cust(["pg_catalog.", functions, "_", function].concat()).arg(value).arg(token).into()
     });
-    Operand::new(scalar(functions, value, ty), class)
+    Some((functions, value))
 }
 
 /// Parses a text as JSON.
@@ -107,7 +227,10 @@ fn scalar(functions: &str, value: Expr, ty: JsonType) -> Expr {
 
 /// Qualifies the operators in a template, which are in braces, with their schema.
 fn built_in(template: &str) -> String {
-    ["=", "<>", "<", "<=", ">=", "!~", "#>>"].iter().fold(template.to_owned(), |template, operator| {
-        template.replace(&format!("{{{operator}}}"), &format!("OPERATOR(pg_catalog.{operator})"))
-    })
+    ["=", "<>", "<", "<=", ">=", "!~", "#>>", "@>", "&&"].iter().fold(
+        template.to_owned(),
+        |template, operator| {
+            template.replace(&format!("{{{operator}}}"), &format!("OPERATOR(pg_catalog.{operator})"))
+        },
+    )
 }

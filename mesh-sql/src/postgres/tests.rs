@@ -55,6 +55,7 @@ fn schema() -> Schema {
                     ("price", "numeric", true),
                     ("created_at", "timestamptz", false),
                     ("author_id", "int4", true),
+                    ("meta", "jsonb", true),
                 ],
             ),
             table("tags", &[("id", "int4", false), ("label", "text", false)]),
@@ -79,6 +80,7 @@ fn schema() -> Schema {
                 .field("price", FieldType::Decimal)
                 .field("createdAt", FieldType::Datetime)
                 .column("createdAt", "created_at")
+                .field("meta", FieldType::Json)
         })
         .entity("tag", |tag| tag.field("id", FieldType::Integer).field("label", FieldType::String))
         .relation("post.author", JoinDocument::one("user", "posts.author_id = users.id"))
@@ -317,4 +319,20 @@ fn relations_that_do_not_fit_into_a_level_are_levels() {
         (read.levels, joins)
     };
     assert_eq!([1, 16, 17, 199].map(authors), [(1, 1), (1, 16), (2, 16), (184, 16)]);
+}
+
+/// Only a negation needs to know whether there is an array.
+#[test]
+fn elements_are_compared_in_a_form_for_indexes_where_null_counts_as_false() {
+    check(
+        None,
+        r#"{"post": {"$select": {"id": true, "tag": {"$field": "meta", "at": "/tags/0"}}, "$where": {"and": [
+            {"field": "meta", "at": "/tags", "op": "has", "value": "x"},
+            {"field": "meta", "op": "hasAny", "value": ["x", "y"]},
+            {"not": {"field": "meta", "op": "hasAll", "value": ["x", "y"]}}]}}}"#,
+        expect![[r#"
+            SELECT "c1", "c2" FROM (SELECT "t0"."id" AS "c1", "t0"."meta" AS "c2" FROM "posts" AS "t0" WHERE (("t0"."meta" OPERATOR(pg_catalog.@>) pg_catalog.jsonb_build_object(CAST($1 AS text), pg_catalog.to_jsonb(CAST($2 AS text[]))))) AND (("t0"."meta" OPERATOR(pg_catalog.@>) ANY (ARRAY(SELECT pg_catalog.jsonb_build_array(x) FROM pg_catalog.unnest(CAST($3 AS text[])) AS x)))) AND (NOT ((SELECT CASE WHEN pg_catalog.jsonb_typeof(v) OPERATOR(pg_catalog.=) 'array' THEN ARRAY(SELECT (SELECT CASE WHEN pg_catalog.jsonb_typeof(v) OPERATOR(pg_catalog.=) 'string' THEN v OPERATOR(pg_catalog.#>>) '{}'::text[] END FROM (SELECT e.value AS v OFFSET 0) AS a) FROM pg_catalog.jsonb_array_elements(v) AS e) OPERATOR(pg_catalog.@>) CAST($4 AS text[]) END FROM (SELECT "t0"."meta" AS v OFFSET 0) AS a))) ORDER BY "t0"."id" ASC LIMIT 51) AS "q0"
+              -- "tags", "{\"x\"}", "{\"x\",\"y\"}", "{\"x\",\"y\"}"
+        "#]],
+    );
 }

@@ -35,7 +35,8 @@ pub enum TypeClass {
     /// `json` or `jsonb`, with its name.
     Json(&'static str),
     Enum(NativeType),
-    Composite,
+    /// An array or a composite type, with its name.
+    Composite(String),
     /// Any other type, with its name and its operators. Its values are compared with those of the query as text.
     Other(String, Operators),
     Unknown,
@@ -78,7 +79,7 @@ impl TypeClass {
             Self::TimestampZone => "timestamptz",
             // The database infers the type from the operator.
             Self::Unknown | Self::CaseInsensitive(..) => "",
-            Self::Bytes | Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other(..) => "text",
+            Self::Bytes | Self::Enum(_) | Self::Json(_) | Self::Composite(_) | Self::Other(..) => "text",
         }
     }
 
@@ -102,7 +103,7 @@ impl Class for TypeClass {
         let Some(native) = native else { return Self::Unknown };
         match native.kind {
             NativeKind::Enum => return Self::Enum(native.clone()),
-            NativeKind::Composite => return Self::Composite,
+            NativeKind::Composite => return Self::Composite(native.name.clone()),
             NativeKind::Other => {
                 return match (native.name.rsplit_once('.'), &native.operators) {
                     (Some((_, "citext" | "\"citext\"")), Operators::InSchema(schema)) => {
@@ -226,11 +227,11 @@ impl Class for TypeClass {
     }
 
     fn has_order(&self) -> bool {
-        !matches!(self, Self::Json(_) | Self::Composite | Self::Other(..))
+        !matches!(self, Self::Json(_) | Self::Composite(_) | Self::Other(..))
     }
 
     fn is_bindable(&self) -> bool {
-        !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite | Self::Other(..) | Self::Bytes)
+        !matches!(self, Self::Enum(_) | Self::Json(_) | Self::Composite(_) | Self::Other(..) | Self::Bytes)
     }
 
     fn is_identity(&self) -> bool {
@@ -242,7 +243,7 @@ impl Class for TypeClass {
         match self {
             Self::Integer(name) | Self::Json(name) => (expr, name),
             Self::Bytes => (expr, "bytea"),
-            Self::Composite => (cast(Func::cust("pg_catalog.to_json").arg(expr).into(), "text"), "text"),
+            Self::Composite(_) => (cast(Func::cust("pg_catalog.to_json").arg(expr).into(), "text"), "text"),
             Self::Text("bpchar") => (expr, "bpchar"),
             Self::Text(_) | Self::CaseInsensitive(..) | Self::Enum(_) | Self::Other(..) | Self::Unknown => {
                 (cast(expr, "text"), "text")

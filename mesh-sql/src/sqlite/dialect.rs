@@ -7,7 +7,7 @@ use sea_query::{Expr, ExprTrait as _, Func, Query, QueryBuilder, SqliteQueryBuil
 use super::class::Mixed;
 use super::{Operand, Param, functions, search, time_form_name};
 use crate::class::{Class as _, ParamType};
-use crate::dialect::{Dialect, Operands};
+use crate::dialect::{Dialect, Elements, Operands};
 use crate::pattern::prefix_bound;
 use crate::statement::{Params, ValueOrInput};
 use crate::{custom, param};
@@ -140,6 +140,14 @@ impl Dialect for Sqlite {
         let at = params.add(Param::Value(at.to_string().into()));
         let ty = Expr::Constant(ty.as_str().into());
         Operand::new(Func::cust(functions::JSON).arg(document.expr).arg(at).arg(ty).into(), Mixed::ONE_FORM)
+    }
+
+    fn json_has(&self, params: &mut Params<'_, Param>, document: Operand, elements: &Elements<'_>) -> Expr {
+        let at = params.add(Param::Value(elements.at.to_string().into()));
+        let values = param::list(params, &Mixed::ONE_FORM, Some(ParamType::Inferred), &elements.values);
+        let function = Func::cust(functions::JSON_HAS).arg(document.expr).arg(at);
+        let function = function.arg(Expr::Constant(elements.ty.as_str().into())).arg(values);
+        function.arg(Expr::Constant(elements.all.into())).into()
     }
 
     fn bucket(&self, value: Operand, bucket: &Bucket) -> Operand {

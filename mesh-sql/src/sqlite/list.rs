@@ -35,6 +35,20 @@ pub fn element(element: ValueRef<'_>) -> Value {
     }
 }
 
+/// Returns the values of a list, which is the JSON array of a parameter.
+pub fn elements(array: &str) -> Vec<Value> {
+    let elements: Vec<serde_json::Value> = serde_json::from_str(array).unwrap_or_default();
+    let values = elements.into_iter().map(|value| match value {
+        serde_json::Value::String(text) => element(ValueRef::Text(text.as_bytes())),
+        serde_json::Value::Number(number) => match number.as_i64() {
+            Some(value) => Value::Integer(value),
+            None => number.as_f64().map_or(Value::Null, Value::Real),
+        },
+        _ => Value::Null,
+    });
+    values.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,12 +66,6 @@ mod tests {
             vec![0u8, 255].into(),
         ];
         let Value::Text(array) = array(values.iter()) else { panic!() };
-        let read: Vec<serde_json::Value> = serde_json::from_str(&array).unwrap();
-        let read = read.iter().map(|value| match value {
-            serde_json::Value::Null => Value::Null,
-            serde_json::Value::String(text) => element(ValueRef::Text(text.as_bytes())),
-            number => number.as_i64().map_or_else(|| number.as_f64().into(), Value::from),
-        });
-        assert!(read.eq(values));
+        assert_eq!(elements(&array), values);
     }
 }

@@ -40,4 +40,10 @@ async fn what_is_no_json_is_null_to_conditions() {
     assert_eq!(found(r#"{"field": "meta", "at": "/a\"b.c", "op": "ilike", "value": "Y"}"#).await, "9");
     assert_eq!(found(r#"{"field": "meta", "at": "", "op": "isNull"}"#).await, "1 2 3 4 7 12");
     assert_eq!(found(r#"{"field": "meta", "op": "isNull"}"#).await, "3");
+    assert_eq!(found(r#"{"field": "meta", "op": "has", "value": "x"}"#).await, "5 6 8 11");
+    assert_eq!(found(r#"{"field": "meta", "op": "hasAny", "value": [9007199254740992, 1]}"#).await, "");
+    assert_eq!(found(r#"{"field": "meta", "op": "hasAny", "value": [9007199254740993, 1]}"#).await, "5");
+    assert_eq!(found(r#"{"field": "meta", "op": "has", "value": true}"#).await, "6");
+    assert_eq!(found(r#"{"not": {"field": "meta", "op": "hasAll", "value": ["x", "1"]}}"#).await, "5 6 8");
+    assert_eq!(found(r#"{"field": "meta", "at": "/1", "op": "has", "value": 1}"#).await, "");
 }

@@ -129,21 +129,36 @@ fn a_scalar_in_json_has_the_type_of_its_literals() {
     assert_eq!(condition(r#""op":"lt","value":true"#), r#"meta at "/a~1b/0" as boolean < true"#);
     assert_eq!(condition(r#""op":"isNotNull""#), r#"meta at "/a~1b/0" as any is not null"#);
     assert_eq!(condition(r#""op":"nin","value":[]"#), "true");
+    assert_eq!(condition(r#""op":"has","value":1"#), r#"meta at "/a~1b/0" as number list has all of (1)"#);
+    assert_eq!(
+        shown(r#"{"field":"meta","op":"hasAny","value":["x","y"]}"#),
+        r#"meta at "" as text list has any of ("x", "y")"#
+    );
 }
 
 #[test]
 fn messages_of_refused_conditions_on_json() {
     check(expect![[r#"
         post: "$select":{"id":true},"$where":{"field":"status","at":"/a","op":"isNull"}
-            'status' is not of type json; `at` needs a field that is
+            'status' is not of type json; `at` and the operators of arrays need a field that is
         post: "$select":{"id":true},"$where":{"field":"author.name","at":"/a","op":"isNull"}
-            'author.name' is not of type json; `at` needs a field that is
+            'author.name' is not of type json; `at` and the operators of arrays need a field that is
         post: "$select":{"id":true},"$where":{"field":"meta","at":"/a","op":"like","value":1}
             'meta' takes a text pattern, not 1
         post: "$select":{"id":true},"$where":{"field":"meta","at":"/a","op":"in","value":[1,2.5,"1"]}
             'meta' takes numbers only, as the first value is one, not the text "1"
         post: "$select":{"id":true},"$where":{"field":"meta","op":"eq","value":1}
             Operator 'eq' cannot be used on 'meta', which is of type json
+        post: "$select":{"id":true},"$where":{"field":"meta","op":"hasAll","value":["x",true]}
+            'meta' takes texts only, as the first value is one, not true
+        post: "$select":{"id":true},"$where":{"field":"status","op":"has","value":"x"}
+            Operator 'has' cannot be used on 'status', which is of type string
+        post: "$select":{"id":true},"$where":{"field":"status","at":"","op":"hasAny","value":["x"]}
+            'status' is not of type json; `at` and the operators of arrays need a field that is
+        post: "$select":{"p":{"$field":"status","at":"/a"}}
+            'status' is not of type json; `at` and the operators of arrays need a field that is
+        post: "$select":{"p":{"$field":"meta","at":"/a"}},"$distinct":["status"]
+            'p' is an alias; fields of a grouped or distinct read cannot have aliases
     "#]]);
 }
 

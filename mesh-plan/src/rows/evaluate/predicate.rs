@@ -41,6 +41,7 @@ enum Condition<'p> {
     Compare(Cell<'p>, CompareOp, &'p Value),
     In(Cell<'p>, &'p [Comparand<Value>], bool),
     Like(Cell<'p>, Pattern),
+    Has(Cell<'p>, Vec<Value>, bool),
     IsNull(Cell<'p>, bool),
     Search(SearchCells),
     Unknown,
@@ -97,6 +98,11 @@ impl<'p> Condition<'p> {
                 let pattern = Pattern::new(pattern, *ignore_case).map_err(ResolveError::new)?;
                 Self::Like(cell(source)?, pattern)
             }
+            Predicate::Has { of, at, ty, values, all } => {
+                let values = values.iter().filter_map(Comparand::value).cloned().collect();
+                let cell = Cell { position: records.position(of.stored())?, json: Some((at, *ty)) };
+                Self::Has(cell, values, *all)
+            }
             Predicate::IsNull { source, negated } => Self::IsNull(cell(source)?, *negated),
             Predicate::Search(search) => Self::Search(SearchCells::new(&records.sources, search, &[])?),
             // `Plan::bind` has already replaced these.
@@ -127,6 +133,10 @@ impl<'p> Condition<'p> {
                 Value::Text(text) => Some(pattern.matches(text)),
                 _ => Some(false),
             },
+            Self::Has(cell, values, all) => {
+                let (at, ty) = cell.json?;
+                at.has(row.get(cell.position)?.as_ref(), ty, values, *all)
+            }
             Self::IsNull(cell, negated) => Some((*cell.of(row) == Value::Null) != *negated),
             Self::Search(search) => Some(search.matches(row)),
             Self::Unknown => None,

@@ -1,6 +1,6 @@
 //! Parsing of filter trees, the values of `$where` and `$having`. `SPEC §3.7`
 
-use super::value::{array, boolean, mismatch, object, param, string};
+use super::value::{array, boolean, mismatch, object, param, pointer, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, TokenName, to_name};
@@ -242,7 +242,7 @@ impl FilterParser {
     ) -> Result<Condition, SyntaxError> {
         let name = op.as_str();
         let takes_none = matches!(*op, FilterOp::IsNull | FilterOp::IsNotNull);
-        let takes_many = matches!(*op, FilterOp::In | FilterOp::Nin);
+        let takes_many = op.takes_list();
         let Some((key, Spanned { value: operand, span })) = operand else {
             if takes_none {
                 return Ok(Condition { subject, op, value: Operand::None });
@@ -260,6 +260,8 @@ impl FilterParser {
             (span, format!("Operator '{name}' needs an array as 'value'"))
         } else if is_many && !takes_many {
             (span, format!("Operator '{name}' takes one value, not an array"))
+        } else if op.takes_nonempty_list() && matches!(&operand, Operand::Many(list) if list.is_empty()) {
+            (span, format!("Operator '{name}' needs at least one value"))
         } else {
             return Ok(Condition { subject, op, value: operand });
         };
@@ -302,20 +304,6 @@ fn find_choice<T: Copy>(
             Err(parser.error(name.span, unknown(kind, name, &names)))
         }
     }
-}
-
-/// Parses a JSON Pointer. `SPEC §14.8`
-fn pointer(parser: &mut Parser<'_>) -> Result<Name, SyntaxError> {
-    let pointer = to_name(string(parser, "at")?);
-    let is_escaped = |segment: &str| segment.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
-    if (pointer.is_empty() || pointer.starts_with('/')) && is_escaped(&pointer) {
-        return Ok(pointer);
-    }
-    let message = format!(
-        "{} is not a JSON Pointer; write '/key/0', with '~1' for a slash in a key and '~0' for a tilde",
-        Quoted(&pointer)
-    );
-    Err(parser.error(pointer.span, message))
 }
 
 const NULL_COMPARISON: &str = "null cannot be compared; use the operator 'isNull' or 'isNotNull'";

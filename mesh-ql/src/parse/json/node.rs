@@ -5,7 +5,7 @@ use std::fmt::Display;
 use super::aggregate::aggregates;
 use super::controls::{distinct, group_by, order, page};
 use super::filter::{HAVING, WHERE, filter};
-use super::value::{boolean, check_alias, mismatch, object, string};
+use super::value::{boolean, check_alias, mismatch, object, pointer, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
 use crate::parse::parser::{Parser, TokenName, to_name};
@@ -162,9 +162,11 @@ fn selection<'t>(parser: &mut Parser<'t>, name: TokenName<'t>) -> Result<Selecti
     match parser.token() {
         Token::Name("true") => {
             boolean(parser);
-            Ok(Selection::Field { name: to_name(name), alias: None })
+            Ok(Selection::Field { name: to_name(name), alias: None, at: None })
         }
-        Token::OpenBrace if parser.next_is_text("$field") => field_alias(parser, name),
+        Token::OpenBrace if parser.next_is_text("$field") || parser.next_is_text("at") => {
+            field_alias(parser, name)
+        }
         Token::OpenBrace => {
             parser.count_relation(&name)?;
             let read =
@@ -188,21 +190,26 @@ fn selection<'t>(parser: &mut Parser<'t>, name: TokenName<'t>) -> Result<Selecti
     }
 }
 
-/// Parses `{"$field": name}`, a field under another key.
+/// Parses `{"$field": name}`, a field under another key, or `{"$field": name, "at": pointer}`, a part of it.
 fn field_alias<'t>(parser: &mut Parser<'t>, alias: TokenName<'t>) -> Result<Selection, SyntaxError> {
     check_alias(parser, "Alias", &alias)?;
-    let mut field = None;
-    object(parser, "a field", |parser, key| {
-        if key.value != "$field" {
-            let message = format!("'$field' must be the only key of its object; found {} too", Quoted(&key));
-            return Err(parser.error(key.span, message));
+    let (mut field, mut at) = (None, None);
+    let start = object(parser, "a field", |parser, key| {
+        match &*key.value {
+            "$field" => field = Some(to_name(string(parser, "$field")?)),
+            "at" => at = Some(pointer(parser)?),
+            _ => {
+                let message = format!(
+                    "An alias of a field has the keys '$field' and 'at' only; found {}",
+                    Quoted(&key)
+                );
+                return Err(parser.error(key.span, message));
+            }
         }
-        field = Some(to_name(string(parser, "$field")?));
         Ok(())
     })?;
-    let alias = to_name(alias);
-    Ok(match field {
-        Some(name) => Selection::Field { name, alias: Some(alias) },
-        None => Selection::Field { name: alias, alias: None },
-    })
+    match field {
+        Some(name) => Ok(Selection::Field { name, alias: Some(to_name(alias)), at }),
+        None => Err(parser.error(start, "'at' needs '$field', a field of type json")),
+    }
 }

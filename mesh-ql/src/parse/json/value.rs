@@ -12,7 +12,7 @@ use crate::parse::is_identifier;
 use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::parse::token::{Invalid, Token};
 use crate::query::OrParam;
-use crate::span::{Span, Spanned};
+use crate::span::{Name, Span, Spanned};
 
 /// Parses an object: `entry` is called with each key and parses its value. Returns the location of the opening
 /// brace. `expected` begins the message for a value of another kind, for example `'$page' must be an object`.
@@ -93,6 +93,20 @@ fn key<'t>(parser: &mut Parser<'t>) -> Result<TokenName<'t>, SyntaxError> {
 /// Parses the string that is the value of `key`.
 pub(super) fn string<'t>(parser: &mut Parser<'t>, key: &str) -> Result<TokenName<'t>, SyntaxError> {
     parser.take_text().ok_or_else(|| mismatch(parser, format_args!("'{key}' must be a string")))
+}
+
+/// Parses the JSON Pointer of `at`. `SPEC §14.8`
+pub(super) fn pointer(parser: &mut Parser<'_>) -> Result<Name, SyntaxError> {
+    let pointer = to_name(string(parser, "at")?);
+    let is_escaped = |segment: &str| segment.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+    if (pointer.is_empty() || pointer.starts_with('/')) && is_escaped(&pointer) {
+        return Ok(pointer);
+    }
+    let message = format!(
+        "{} is not a JSON Pointer; write '/key/0', with '~1' for a slash in a key and '~0' for a tilde",
+        Quoted(&pointer)
+    );
+    Err(parser.error(pointer.span, message))
 }
 
 /// Parses the value of `key`, which is the name of one of `choices`. `kind` describes these names in messages.

@@ -175,7 +175,7 @@ impl<'t> Reader<'t> {
                     None
                 }
             },
-            ("in" | "nin", Some(node)) => {
+            ("in" | "nin" | "hasAny" | "hasAll", Some(node)) => {
                 let items = self.json.list(&node)?;
                 let constants = items.iter().map(|item| self.constant(item)).collect::<Option<_>>();
                 constants.map(OperandDocument::Many)

@@ -61,7 +61,7 @@ impl Found {
             match (key.as_str(), &*value) {
                 // Every second list is one parameter.
                 ("value", Json::Array(list)) if self.count.is_multiple_of(2) => {
-                    let decoys = list.iter().skip(1).map(decoy).collect();
+                    let decoys = list.iter().skip(usize::from(list.len() > 1)).map(decoy).collect();
                     *value = self.add(value.clone(), decoys);
                 }
                 ("value", Json::Array(list)) => {

@@ -36,8 +36,11 @@ fn node(dice: &mut Dice, entities: &[Entity], at: usize, depth: usize, many: boo
     let mut select = Map::new();
     let most = 1 + dice.below(4);
     for field in dice.some(&entity.fields, most) {
-        if dice.chance(15) {
-            select.insert(format!("alias_{}", select.len()), json!({"$field": field.name}));
+        let alias = format!("alias_{}", select.len());
+        if matches!(field.kind, Kind::Json(_)) && dice.chance(50) {
+            select.insert(alias, json!({"$field": field.name, "at": dice.pick(&POINTERS)}));
+        } else if dice.chance(15) {
+            select.insert(alias, json!({"$field": field.name}));
         } else {
             select.insert(field.name, json!(true));
         }
@@ -211,9 +214,12 @@ fn filter(dice: &mut Dice, depth: usize, subjects: &[Subject]) -> Json {
     leaf
 }
 
-/// Completes a condition on a scalar in a JSON field.
+/// Completes a condition on a scalar or an array in a JSON field.
 fn in_json(dice: &mut Dice, mut leaf: Json) -> Json {
-    leaf["at"] = json!(dice.pick(&POINTERS));
+    let of_elements = dice.chance(30);
+    if !of_elements || dice.chance(70) {
+        leaf["at"] = json!(dice.pick(&POINTERS));
+    }
     let texts = [json!("a"), json!("é"), json!("x"), json!("1"), json!("")];
     let numbers = [
         json!(0),
@@ -232,6 +238,13 @@ fn in_json(dice: &mut Dice, mut leaf: Json) -> Json {
         _ => &booleans,
     };
     match dice.below(8) {
+        choice if of_elements => {
+            leaf["op"] = json!(dice.pick(if choice == 0 { &["has"] } else { &["hasAny", "hasAll"] }));
+            leaf["value"] = match choice {
+                0 => dice.pick(literals),
+                _ => (0..=dice.below(3)).map(|_| dice.pick(literals)).collect(),
+            };
+        }
         0 => leaf["op"] = json!("isNull"),
         1 => leaf["op"] = json!("isNotNull"),
         2 => {

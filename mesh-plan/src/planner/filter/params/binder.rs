@@ -1,6 +1,6 @@
 //! Conversion of the values of parameters to inputs.
 
-use mesh_ql::{FilterOp, Literal, Name, Operand, OrParam, ParamValue, ParamValues, Spanned};
+use mesh_ql::{Literal, Name, Operand, OrParam, ParamValue, ParamValues, Spanned};
 
 use super::ParamInput;
 use crate::error::PlanErrorKind;
@@ -56,7 +56,7 @@ impl<'v> Binder<'v> {
     /// Returns the operand of a condition with literals in place of its parameters.
     fn literals(&self, usage: &ConditionUse, values: &ParamValues) -> Result<Operand, PlanError> {
         let ConditionUse { path, operand, op, .. } = usage;
-        let takes_list = matches!(**op, FilterOp::In | FilterOp::Nin);
+        let takes_list = op.takes_list();
         let error = |kind, span| PlanError::new(kind, path.as_str()).with_span(span);
         let refused = |name: &Name, span, takes: &'static str, found: &str| {
             let fault = PlanErrorKind::ParameterValue { takes: takes.to_owned(), found: found.to_owned() };
@@ -218,7 +218,7 @@ impl<'v> Binder<'v> {
                 self.lift(part);
             }
             Predicate::Compare { value, .. } => self.lift_value(value),
-            Predicate::In { values, .. } => {
+            Predicate::In { values, .. } | Predicate::Has { values, .. } => {
                 self.variant.push('[');
                 values.iter_mut().for_each(|value| self.lift_value(value));
                 self.variant.push(']');
