@@ -20,7 +20,7 @@ use mesh_tests::{Cluster, Database, MariaDb, Server};
 use serde_json::Value;
 
 /// The optional profiles that cannot be disabled in the reference server.
-const ALWAYS_ON: [&str; 4] = ["relational", "params", "search", "buckets"];
+const ALWAYS_ON: [&str; 5] = ["relational", "params", "search", "buckets", "json"];
 
 fn cases() -> Vec<Case> {
     case::load(&case::folder()).unwrap()
@@ -145,6 +145,7 @@ fn there_are_cases_for_all_levels_and_profiles() {
         "hooks",
         "hosts",
         "inference",
+        "json",
         "keys",
         "mutations",
         "params",

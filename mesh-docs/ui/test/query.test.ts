@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inJson } from "../src/editor/offers";
 import { contextAt } from "../src/query/cursor";
-import { isSelected, rename, setAlias, toggle, withControlsOf, withCursor } from "../src/query/edit";
-import { parseValue, readFilter, showValue, writeFilter } from "../src/query/filter";
+import { isSelected, rename, setAlias, setPlace, toggle, withControlsOf, withCursor } from "../src/query/edit";
+import { operatorsFor, parseValue, readFilter, showValue, writeFilter } from "../src/query/filter";
 import { readGrouping, writeGrouping } from "../src/query/group";
 import { formatJson, parseJson } from "../src/query/json";
 import { isMissingValue, locate } from "../src/query/locate";
@@ -46,6 +46,7 @@ test("what is printed reads back the same", () => {
   const texts = [
     '{"post":{"$select":{"headline":{"$field":"title"},"recent":{"$relation":"comments","$select":{"id":true},"$page":{"last":2}},"comments":{"$select":{},"$aggregate":{"n":{"fn":"count"}}}},"$page":{"first":{"$param":"n"},"total":true}}}',
     '{"post":{"$select":{"id":true,"author":{"$select":{"name":true,"posts":{"$select":{"id":true},"$page":{"first":2}}}}},"$where":{"field":"id","op":"in","value":[1,9007199254740993,1.50]}}}',
+    '{"post":{"$select":{"tag":{"$field":"meta","at":"/tags/0"},"whole":{"$field":"meta","at":""}},"$where":{"field":"meta","op":"hasAny","value":["x"]}}}',
     '{"post":{"$select":{},"$aggregate":{"n":{"fn":"count"}},"$having":{"aggregate":"n","op":"gt","value":1e3}}}',
   ];
   for (const text of texts) {
@@ -116,6 +117,14 @@ test("relation conditions, places and parameters go through the forms unharmed",
   assert.deepEqual(typed([1, { $param: "n" }], "integer"), [1, { $param: "n" }]);
 });
 
+test("the forms offer the operators of a type", () => {
+  const all = ["eq", "gt", "in", "like", "isNull", "has", "hasAny"];
+  assert.deepEqual(operatorsFor("json", all), ["isNull", "has", "hasAny"]);
+  assert.deepEqual(operatorsFor("place", all), all);
+  assert.deepEqual(operatorsFor("uuid", all), ["eq", "in", "isNull"]);
+  assert.deepEqual(parseValue("x, 1, true", "json", "hasAny"), ["x", 1, true]);
+});
+
 test("aliases are added, renamed, followed and taken away", () => {
   const query = readQuery("json", '{"post":{"$select":{"id":true}}}')!;
   const [post, , comment] = blog.entities;
@@ -128,6 +137,9 @@ test("aliases are added, renamed, followed and taken away", () => {
   const deep = toggle(blog, named, "post", ["recent", "user"], "name");
   assert.equal(entityOfNode(blog, deep, ["recent", "user"])?.name, "user");
   assert.equal(printCompact(deep), '{"post":{"$select":{"id":true,"recent":{"$relation":"comments","$select":{"id":true,"user":{"$select":{"name":true}}}}}}}');
+  const part = setPlace(one, [], "title2", "a");
+  assert.equal(printCompact(part), '{"post":{"$select":{"id":true,"title2":{"$field":"title","at":"/a"}}}}');
+  assert.deepEqual(setPlace(part, [], "title2", ""), one);
   // A chosen name stays when the alias becomes one of another relation.
   assert.match(printCompact(setAlias(blog, named, [], post!, "author", named.root.select[1])), /"recent":\{"\$relation":"author"/);
   assert.equal(printCompact(toggle(blog, named, "post", [], "recent")), '{"post":{"$select":{"id":true}}}');
@@ -231,6 +243,7 @@ test("completion knows relational queries", () => {
     ['{"post": {"$select": {"mine": {"', ["$field", "$relation"], ["$where"]],
     ['{"post": {"$select": {"mine": {"$relation": "', ["author", "comments"], []],
     ['{"post": {"$select": {"mine": {"$field": "', ["title"], []],
+    ['{"post": {"$select": {"mine": {"$field": "title", "', ["at"], ["$relation"]],
     ['{"post": {"$select": {"mine": {"$relation": "comments", "', ["$select", "$where", "$aggregate", "$groupBy"], ["$field", "$distinct"]],
     ['{"post": {"$select": {"mine": {"$relation": "comments", "$select": {"', ["text", "user"], ["title"]],
     ['{"post": {"$select": {"comments": {"$page": {"', ["first", "last"], ["total"]],

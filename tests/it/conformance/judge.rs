@@ -111,7 +111,7 @@ fn no_case_fails_with_a_variant_that_conforms() {
 }
 
 /// The profiles with cases about their absence.
-const ABSENT: &[&str] = &["relational", "params", "search", "buckets"];
+const ABSENT: &[&str] = &["relational", "params", "search", "buckets", "json"];
 
 /// A server without a profile passes the cases about its absence; a server that has the profile but does not claim it fails
 /// each of them.

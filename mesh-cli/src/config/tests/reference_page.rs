@@ -113,7 +113,10 @@ fn takes(ty: FieldType, op: FilterOp) -> bool {
     let mesh = Mesh::builder(schema.build().unwrap()).build().unwrap();
     let value = match op {
         FilterOp::IsNull | FilterOp::IsNotNull => String::new(),
-        FilterOp::In | FilterOp::Nin => format!(r#","value":[{}]"#, sample(ty)),
+        op if op.is_of_arrays() && ty == FieldType::Json => {
+            format!(r#","value":{}"#, if op.takes_list() { "[1]" } else { "1" })
+        }
+        op if op.takes_list() => format!(r#","value":[{}]"#, sample(ty)),
         _ => format!(r#","value":{}"#, sample(ty)),
     };
     let filter = format!(r#"{{"field":"value","op":"{}"{value}}}"#, op.as_str());

@@ -124,9 +124,9 @@ class Operand(Generic[E]):
         if value is None:
             raise TypeError("compare with None by is_null() or is_not_null()")
         declared = _declared(value, self._kind)
-        if op in ("in", "nin") and not isinstance(value, Param):
+        if op in ("in", "nin", "hasAny", "hasAll") and not isinstance(value, Param):
             if isinstance(value, str):
-                raise TypeError("in_ and not_in need a list of values, not a text")
+                raise TypeError("in_, not_in, has_any and has_all need a list of values, not a text")
             value = list(value)
             for member in value:
                 declared.update(_declared(member, self._kind))
@@ -185,7 +185,23 @@ class Matching(Operand[E]):
         return self._test("ilike", pattern)
 
 
-class JsonPlace(Ordering[E, Scalar], Matching[E]):
+class Containing(Operand[E]):
+    """An operand whose values can be JSON arrays."""
+
+    def has(self, value: Scalar | Param) -> Condition[E]:
+        """Accepts an array with an element that equals the value."""
+        return self._test("has", value)
+
+    def has_any(self, values: Collection[Scalar | Param] | Param) -> Condition[E]:
+        """Accepts an array with an element that equals one of the values, which have one type."""
+        return self._test("hasAny", values)
+
+    def has_all(self, values: Collection[Scalar | Param] | Param) -> Condition[E]:
+        """Accepts an array in which each of the values, which have one type, equals an element."""
+        return self._test("hasAll", values)
+
+
+class JsonPlace(Ordering[E, Scalar], Matching[E], Containing[E]):
     """A place in a JSON document."""
 
 

@@ -118,11 +118,11 @@ class UuidField(Equality[E, UuidValue], Sorting[E], Countable[E]):
     """A field with UUIDs."""
 
 
-class JsonField(Countable[E]):
+class JsonField(Countable[E], Containing[E]):
     """A field with JSON documents."""
 
     def at(self, pointer: str) -> JsonPlace[E]:
-        """Returns the place of a JSON Pointer, such as `/tags/0`, for conditions on the scalar there."""
+        """Returns the place of a JSON Pointer, such as `/tags/0`, for conditions on the value there and for `alias`."""
         return JsonPlace({**self._subject, "at": pointer}, self._entity, None)
 
 

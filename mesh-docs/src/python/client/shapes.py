@@ -8,6 +8,8 @@ class ShapeError(TypeError):
 @dataclasses.dataclass(frozen=True)
 class _Alias:
     name: str
+    at: str | None = None
+    """The JSON Pointer to a part of a field."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,10 +22,15 @@ class _Nested:
     skip: int | Param | None
 
 
-def alias(of: str | Field[Any] | One[Any, Any] | Many[Any, Any]) -> Any:
-    """Gives a field or relation another name: `headline: Annotated[str, alias(post.title)]`."""
+def alias(of: str | Field[Any] | JsonPlace[Any] | One[Any, Any] | Many[Any, Any]) -> Any:
+    """Gives a field or relation another name: `headline: Annotated[str, alias(post.title)]`.
+
+    Selects a part of a field with JSON: `color: Annotated[str | None, alias(product.attributes.at("/color"))]`.
+    """
     if isinstance(of, str):
         return _Alias(of)
+    if isinstance(of, JsonPlace):
+        return _Alias(of._subject["field"], of._subject["at"])
     if isinstance(of, One):
         return _Alias(of._path[-1])
     return _Alias(of._name)
@@ -146,7 +153,8 @@ def _read_shape(schema: Schema, entity: str, shape: type[Any], outer: tuple[type
             plan.keys.append(period._json(name))
             plan.columns[name] = start
         else:
-            target = next((note.name for note in notes if isinstance(note, _Alias)), name)
+            other = next((note for note in notes if isinstance(note, _Alias)), _Alias(name))
+            target = other.name
             target = target if target in info.members else info.wire(target)
             nested = next((note for note in notes if isinstance(note, _Nested)), None)
             kind = info.kind(target)
@@ -155,7 +163,8 @@ def _read_shape(schema: Schema, entity: str, shape: type[Any], outer: tuple[type
                     raise ShapeError(f"{where}: nested() belongs to a list of records, and {target!r} is a field")
                 can_be_null = info.fields.get(target, "").endswith("?")
                 builder = _scalar(where, repr(target), kind, can_be_null, alternatives, has_none)
-                plan.select[name] = True if name == target else {"$field": target}
+                part = {} if other.at is None else {"at": other.at}
+                plan.select[name] = True if name == target and not part else {"$field": target, **part}
                 plan.keys.append(target)
                 plan.columns[name] = kind
             elif target in info.one or target in info.many:

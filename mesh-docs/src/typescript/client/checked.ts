@@ -39,7 +39,7 @@ type CheckedFilter<S, E, F, Negated = false> = Filter<S, E> extends F
   ? unknown
   : F extends { readonly field: infer P }
     ? P extends LongPath
-      ? NullTest<KindAt<S, E, P> extends never ? never : P> | Compared<P, KindAt<S, E, P>> | (KindAt<S, E, P> extends "json" ? JsonTest<P> : never)
+      ? NullTest<KindAt<S, E, P> extends never ? never : P> | Compared<P, KindAt<S, E, P>> | (KindAt<S, E, P> extends "json" ? JsonTest<P> | ElementTest<P> : never)
       : unknown
     : F extends { readonly relation: infer R; readonly where: infer W }
       ? { readonly where?: W extends undefined ? undefined : R extends keyof Part<S, E, "relations"> ? CheckedFilter<S, Target<Part<S, E, "relations">[R]>, W, Negated> : unknown }
@@ -106,7 +106,9 @@ type CheckedControl<S, E, N, K, L> = K extends "$where"
 type Near<K, Names> = K extends `${infer First}${infer Second}${string}` ? Extract<Names, `${First}${Second}${string}`> : never;
 type Missing<K, Names> = `'${Text<K>}' does not exist${[Near<K, Names>] extends [never] ? "" : `; did you mean '${Text<Near<K, Names>>}'?`}`;
 type NamesOf<S, E> = keyof Part<S, E, "fields"> | keyof Part<S, E, "relations">;
-type CheckedAlias<S, E, K, V> = V extends { readonly $field: unknown }
+type CheckedAlias<S, E, K, V> = V extends { readonly $field: unknown; readonly at: unknown }
+  ? { readonly [P in keyof V]: P extends "$field" ? FieldsOf<S, E, "json"> : P extends "at" ? Pointer : never }
+  : V extends { readonly $field: unknown }
   ? { readonly [P in keyof V]: P extends "$field" ? Text<keyof Part<S, E, "fields">> : never }
   : V extends { readonly $relation: infer R }
     ? R extends keyof Part<S, E, "relations">

@@ -12,13 +12,13 @@ type InFilter<S, E, F> = Filter<S, E> extends F ? never : F extends { readonly a
   : F extends { readonly relation: infer R extends keyof Part<S, E, "relations">; readonly where: infer W }
     ? InFilter<S, Target<Part<S, E, "relations">[R]>, W>
     : F extends { readonly op: infer O; readonly value: infer V }
-      ? O extends "in" | "nin"
+      ? O extends "in" | "nin" | "hasAny" | "hasAll"
         ? Placed<V, readonly LiteralOf<S, E, F>[]> | (V extends readonly (infer I)[] ? Placed<I, LiteralOf<S, E, F>> : never)
         : Placed<V, O extends "like" | "ilike" ? string : LiteralOf<S, E, F>>
       : F extends { readonly search: infer V }
         ? Placed<V, string>
         : never;
-type LiteralOf<S, E, F> = F extends { readonly at: string } | { readonly aggregate: unknown }
+type LiteralOf<S, E, F> = F extends { readonly at: string } | { readonly aggregate: unknown } | { readonly op: Elements["op"] }
   ? string | number | boolean
   : F extends { readonly field: infer P }
     ? Literals[KindAt<S, E, P> & keyof Literals]

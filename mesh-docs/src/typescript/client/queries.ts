@@ -65,14 +65,23 @@ type FieldTest<S, E, H, Only = string> = OnField &
     | NullTest<Paths<S, E, keyof Literals | "json" | "binary", H> & Only>
     | { [K in keyof Literals]: Compared<Paths<S, E, K, H> & Only, K> }[keyof Literals]
   );
-/** A condition on the scalar at a JSON Pointer in a field. */
-type JsonTest<F> = { readonly field: F; readonly at: "" | `/${string}`; readonly relation?: undefined; readonly where?: undefined; readonly search?: undefined } & (
+type Pointer = "" | `/${string}`;
+type ScalarLists = Param | readonly Or<string>[] | readonly Or<number>[] | readonly Or<boolean>[];
+/** What an array in a JSON field is tested for. */
+type Elements =
+  | { readonly op: "has"; readonly value: Or<string | number | boolean> }
+  | { readonly op: "hasAny" | "hasAll"; readonly value: ScalarLists };
+/** A condition on the elements of a field. */
+type ElementTest<F> = OnField & { readonly field: F } & Elements;
+/** A condition on the value at a JSON Pointer in a field. */
+type JsonTest<F> = { readonly field: F; readonly at: Pointer; readonly relation?: undefined; readonly where?: undefined; readonly search?: undefined } & (
+  | Elements
   | { readonly op: "isNull" | "isNotNull"; readonly value?: null | undefined }
   | { readonly op: "eq" | "ne" | "gt" | "gte" | "lt" | "lte"; readonly value: Or<string | number | boolean> }
   | { readonly op: "like" | "ilike"; readonly value: Or<string> }
-  | { readonly op: "in" | "nin"; readonly value: Param | readonly Or<string>[] | readonly Or<number>[] | readonly Or<boolean>[] }
+  | { readonly op: "in" | "nin"; readonly value: ScalarLists }
 );
-type LongTest = { readonly field: LongPath; readonly op: JsonTest<0>["op"]; readonly value?: unknown; readonly at?: "" | `/${string}` };
+type LongTest = { readonly field: LongPath; readonly op: JsonTest<0>["op"]; readonly value?: unknown; readonly at?: Pointer };
 /** A condition on the records of a relation. */
 type RelationTest<S, E> = {
   [R in keyof Part<S, E, "relations">]: { readonly relation: Text<R>; readonly field?: undefined; readonly value?: undefined; readonly search?: undefined } & (
@@ -83,7 +92,7 @@ type RelationTest<S, E> = {
 /** A search for words: all of them, `"a phrase"`, `prefix*`, and none that is excluded by `-`. */
 type SearchTest<S, E> = [Part<S, E, "search">] extends [never] ? never : { readonly search: Or<string>; readonly field?: undefined; readonly relation?: undefined };
 /** A filter, for `$where`. */
-export type Filter<S, E> = Tree<FieldTest<S, E, Hops> | JsonTest<Paths<S, E, "json", Hops>> | LongTest | RelationTest<S, E> | SearchTest<S, E>>;
+export type Filter<S, E> = Tree<FieldTest<S, E, Hops> | JsonTest<Paths<S, E, "json", Hops>> | ElementTest<Paths<S, E, "json", Hops>> | LongTest | RelationTest<S, E> | SearchTest<S, E>>;
 type Value = Exclude<Json, null>;
 type Aggregated<A> =
   | { readonly aggregate: A; readonly op: "isNull" | "isNotNull"; readonly value?: null | undefined }
@@ -157,6 +166,7 @@ type Aliased<S, E> =
   | undefined
   | object
   | { readonly $field: Text<keyof Part<S, E, "fields">> }
+  | { readonly $field: FieldsOf<S, E, "json">; readonly at: Pointer }
   | { [R in keyof Part<S, E, "relations">]: RelationAlias<S, E, R> }[keyof Part<S, E, "relations">];
 type Names<S, E, Open> = Part<S, E, "fields"> & Part<S, E, "relations"> & (Open extends true ? { readonly [alias: string]: unknown } : unknown);
 /** A selection of fields and relations; `undefined` selects nothing. One mapped type, because each part of an intersection has the members of `Object`. */

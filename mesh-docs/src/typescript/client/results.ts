@@ -9,7 +9,9 @@ type PickedValue<S, E, K, V> = V extends undefined
     : K extends keyof Part<S, E, "relations">
       ? Nested<S, Part<S, E, "relations">[K], V>
       : V extends { readonly $field: infer F extends keyof Part<S, E, "fields"> }
-        ? Part<S, E, "fields">[F]
+        ? V extends { readonly at: unknown }
+          ? Json
+          : Part<S, E, "fields">[F]
         : V extends { readonly $relation: infer R extends keyof Part<S, E, "relations"> }
           ? Nested<S, Part<S, E, "relations">[R], V>
           : V extends true

@@ -133,6 +133,7 @@ export function inJson(schema: Schema, cursor: CursorContext, around: Surroundin
 
 /** Offers the controls of a node, and what an alias is of. */
 function inNode(schema: Schema, { before }: CursorContext, { isMany, isRoot }: Spot, { isPoint }: Surroundings): Offer[] {
+  if (!isRoot && before.includes("$field")) return keys(["at"], before, { at: '"/${}"' });
   if (!isRoot && isMany === undefined) return before.length > 0 ? [] : keys(["$field", "$relation"], before, { $relation: '"${}", "$select": {}' });
   const list = isRoot ? (isPoint ? ["$select"] : schema.query.controls) : isMany ? NESTED : ["$select"];
   return list.filter((one) => !before.includes(one)).map(control);

@@ -1,6 +1,7 @@
 // Changes of a query by clicks. Each function takes a tree and returns a new one.
 
 import { entityOf, firstField, relationOf, type Entity, type Schema } from "../schema";
+import { asPointer } from "./filter";
 import { emptyNode, freeName, isObject, newQuery, NO_SPAN, nodeAt, type Node, type Query, type Selection, type Value } from "./tree";
 
 /** Whether a field or relation is selected in the node at the path `refs`. */
@@ -56,6 +57,17 @@ export function setAlias(schema: Schema, query: Query, refs: readonly string[], 
     const next = { ...selection(schema, entity.name, of), name, of };
     return { ...node, select: old ? node.select.map((one) => (one.name === old.name ? next : one)) : [...node.select, next] };
   });
+}
+
+/** Selects the part of an aliased field that a JSON Pointer leads to; all of the field for an empty text. */
+export function setPlace(query: Query, refs: readonly string[], alias: string, place: string): Query {
+  return changeNode(query, refs, (node) => ({
+    ...node,
+    select: node.select.map((one) => {
+      const { at: _, ...whole } = one;
+      return one.name !== alias ? one : place === "" ? whole : { ...whole, at: asPointer(place) };
+    }),
+  }));
 }
 
 /** Gives a selected name of the node at a path another name. */

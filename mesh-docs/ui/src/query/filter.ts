@@ -34,7 +34,22 @@ export function isNullTest(op: string): boolean {
 }
 
 export function isList(op: string): boolean {
-  return op === "in" || op === "nin";
+  return op === "in" || op === "nin" || op === "hasAny" || op === "hasAll";
+}
+
+/** Whether an operator is about the elements of an array. `SPEC §22.2` */
+function isOfArrays(op: string): boolean {
+  return op.startsWith("has");
+}
+
+/** Whether the literals of a type are text, numbers, or booleans. */
+function isOfJson(type: string | undefined): boolean {
+  return type === PLACE || type === "json";
+}
+
+/** Returns the JSON Pointer that a form has, where the first slash can be left out. */
+export function asPointer(text: string): string {
+  return text.startsWith("/") ? text : `/${text}`;
 }
 
 /** Parses `$where`; `undefined` if forms cannot show it. */
@@ -93,11 +108,11 @@ const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 function parseOne(text: string, type: string | undefined): Value {
   const param = /^\{"\$param": ?"([A-Za-z_]\w*)"\}$/.exec(text)?.[1];
   if (param !== undefined) return { $param: param };
-  if ((type === "boolean" || type === PLACE) && (text === "true" || text === "false")) return text === "true";
-  if (NUMBER.test(text) && (type === "integer" || type === "number" || type === PLACE)) {
+  if ((type === "boolean" || isOfJson(type)) && (text === "true" || text === "false")) return text === "true";
+  if (NUMBER.test(text) && (type === "integer" || type === "number" || isOfJson(type))) {
     return String(Number(text)) === text ? Number(text) : new RawNumber(text);
   }
-  if (type === PLACE && /^".*"$/s.test(text)) return unquoted(text);
+  if (isOfJson(type) && /^".*"$/s.test(text)) return unquoted(text);
   return text;
 }
 
@@ -116,7 +131,7 @@ export function showValue(value: Value | undefined, type?: string): string {
   if (value instanceof RawNumber) return value.raw;
   if (Array.isArray(value)) return value.map((item) => showValue(item, type)).join(", ");
   if (typeof value === "object") return JSON.stringify(value);
-  return type === PLACE && typeof value === "string" && parseOne(value, type) !== value ? JSON.stringify(value) : String(value);
+  return isOfJson(type) && typeof value === "string" && parseOne(value, type) !== value ? JSON.stringify(value) : String(value);
 }
 
 /** Returns the value that takes the place of another one when type or operator change: a parameter stays. */
@@ -126,11 +141,14 @@ export function convert(value: Value | undefined, from: string | undefined, type
   return parseValue(showValue(value, from), type, op);
 }
 
-/** Returns the operators that a type supports. `SPEC §3.7`, `SPEC §14.8` */
+/** Returns the operators that a type supports. `SPEC §3.7`, `SPEC §14.8`, `SPEC §22.2` */
 export function operatorsFor(type: string | undefined, all: readonly string[]): string[] {
-  if (type === "json" || type === "binary") return all.filter(isNullTest);
-  if (type === "uuid") return all.filter((op) => isNullTest(op) || isList(op) || op === "eq" || op === "ne");
-  if (type === "boolean") return all.filter((op) => isNullTest(op) || op === "eq" || op === "ne");
-  if (type !== undefined && type !== "string" && type !== PLACE) return all.filter((op) => op !== "like" && op !== "ilike");
-  return [...all];
+  if (type === PLACE) return [...all];
+  if (type === "json") return all.filter((op) => isNullTest(op) || isOfArrays(op));
+  if (type === "binary") return all.filter(isNullTest);
+  const scalar = all.filter((op) => !isOfArrays(op));
+  if (type === "uuid") return scalar.filter((op) => isNullTest(op) || isList(op) || op === "eq" || op === "ne");
+  if (type === "boolean") return scalar.filter((op) => isNullTest(op) || op === "eq" || op === "ne");
+  if (type !== undefined && type !== "string") return scalar.filter((op) => op !== "like" && op !== "ilike");
+  return scalar;
 }

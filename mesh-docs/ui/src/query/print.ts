@@ -25,8 +25,8 @@ export function printCompact(query: Query): string {
   return `{${JSON.stringify(query.entity)}:${node(query.root)}}`;
 }
 
-function printLeaf({ of }: Selection, space: string): string {
-  return of === undefined ? "true" : printFlat({ $field: of }, space);
+function printLeaf({ of, at }: Selection, space: string): string {
+  return of === undefined ? "true" : printFlat(at === undefined ? { $field: of } : { $field: of, at }, space);
 }
 
 function printQl(node: Node, indent: string): string {

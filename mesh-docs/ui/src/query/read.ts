@@ -50,7 +50,11 @@ function readSelection(selected: Member): Selection | undefined {
   const one = { name, span: nameOf(selected) };
   if (value.kind !== "object") return one;
   const field = member(value, "$field");
-  if (field?.kind === "string" && value.members.length === 1) return { ...one, of: field.value };
+  const at = member(value, "at");
+  if (field?.kind === "string" && value.members.length === (at ? 2 : 1)) {
+    if (!at) return { ...one, of: field.value };
+    return at.kind === "string" ? { ...one, of: field.value, at: at.value } : undefined;
+  }
   const node = readNode(value);
   if (!node) return undefined;
   const { $relation, ...controls } = node.controls;

@@ -24,6 +24,8 @@ export interface Selection {
   span: Span;
   /** The field or relation that the name is an alias of. `SPEC §14.4` */
   of?: string;
+  /** The JSON Pointer to a part of the field. `SPEC §22.1` */
+  at?: string;
   /** The nested node of a relation. */
   node?: Node;
 }

@@ -1,6 +1,6 @@
 // The form for aliases of fields and relations. `SPEC §14.4`
 
-import { rename, setAlias, toggle } from "../../query/edit";
+import { rename, setAlias, setPlace, toggle } from "../../query/edit";
 import { nodeAt, type Query, type Selection } from "../../query/tree";
 import type { Entity } from "../../schema";
 import { notify } from "../../notice";
@@ -32,6 +32,16 @@ export function AliasForm({ query, refs, entity }: { query: Query; refs: string[
               <input aria-label="Alias" spellcheck={false} value={one.name} onChange={(event) => setName(event.currentTarget, one)} />
               <span class="inline">of</span>
               <Choice label="Field or relation" value={one.of} options={members} choose={(of) => change((tree) => setAlias(known, tree, refs, entity, of, one))} />
+              {entity.fields.some(({ name, type }) => name === one.of && type === "json") && (
+                <input
+                  class="place"
+                  aria-label="Place in the JSON value"
+                  placeholder="/place"
+                  spellcheck={false}
+                  value={one.at ?? ""}
+                  onChange={({ currentTarget: { value } }) => change((tree) => setPlace(tree, refs, one.name, value))}
+                />
+              )}
               <IconButton label={`Remove ${one.name}`} act={() => change((tree) => toggle(known, tree, tree.entity, refs, one.name))}>
                 <Close />
               </IconButton>

@@ -1,7 +1,7 @@
 // A condition on a field, on one of a related record, or on a place in a JSON value.
 
 import { useState } from "preact/hooks";
-import { convert, isList, isNullTest, operatorsFor, parseValue, PLACE, showValue, type Condition, type Filter } from "../../query/filter";
+import { asPointer, convert, isList, isNullTest, operatorsFor, parseValue, PLACE, showValue, type Condition, type Filter } from "../../query/filter";
 import { freeName, paramName } from "../../query/tree";
 import { fieldAt, pathFields, type Entity } from "../../schema";
 import { parameters, schema } from "../../state";
@@ -43,7 +43,7 @@ export function ConditionRow({ filter, entity, operators, isLiteral = false, cha
           placeholder="/place"
           spellcheck={false}
           value={filter.at ?? ""}
-          onChange={({ currentTarget: { value } }) => setSubject(filter.field, value === "" ? undefined : value.startsWith("/") ? value : `/${value}`)}
+          onChange={({ currentTarget: { value } }) => setSubject(filter.field, value === "" ? undefined : asPointer(value))}
         />
       )}
       <Choice label="Operator" value={filter.op} options={operatorsFor(type, operators)} choose={setOperator} />
@@ -84,7 +84,7 @@ function ConditionValue({ filter, type, isLiteral, change }: { filter: Condition
 function ValueInput({ filter, type, change }: { filter: Condition; type: string | undefined; change: (next: Filter) => void }) {
   // The text as typed, which may differ from the text of the value, such as `1.` from `1`.
   const [typed, setTyped] = useState<string | null>(null);
-  const hint = isList(filter.op) ? "one, two, three" : filter.op === "like" || filter.op === "ilike" ? "%part%" : type === PLACE ? "text, number, true" : (type ?? "value");
+  const hint = isList(filter.op) ? "one, two, three" : filter.op === "like" || filter.op === "ilike" ? "%part%" : type === PLACE || type === "json" ? "text, number, true" : (type ?? "value");
   const input = (text: string): void => {
     setTyped(text);
     change({ ...filter, value: parseValue(text, type, filter.op) });

@@ -83,6 +83,10 @@ pub(super) fn faulty() -> Vec<Value> {
         with("$where", json!({"field": "attributes", "at": "/a", "op": "in", "value": ["x", 1]})),
         with("$where", json!({"field": "attributes", "at": "/a", "op": "like", "value": 1})),
         with("$where", json!({"at": "/a", "op": "isNull"})),
+        with("$where", json!({"field": "title", "op": "has", "value": "x"})),
+        with("$where", json!({"field": "attributes", "op": "hasAny", "value": ["x", true]})),
+        with("$where", json!({"field": "attributes", "at": "/a", "op": "hasAll", "value": "x"})),
+        json!({"post": {"$select": {"part": {"$field": "title", "at": "/a"}}}}),
         with("$orderBy", json!([{"relation": "comments", "direction": "asc"}])),
         with("$orderBy", json!([{"relation": "author", "aggregate": {"fn": "count"}, "direction": "asc"}])),
         with(

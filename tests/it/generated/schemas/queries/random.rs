@@ -84,9 +84,15 @@ fn condition(dice: &mut Dice, entity: &Entity) -> Value {
                 ("ilike", json!("x%")),
                 ("in", json!(["x", "y"])),
                 ("nin", json!([])),
+                ("has", json!("x")),
+                ("hasAny", json!([1, 2.5])),
+                ("hasAll", json!([true])),
             ])
             .clone();
         let mut test = json!({"field": field, "at": at, "op": op});
+        if op.starts_with("has") && dice.chance(30) {
+            test = json!({"field": field, "op": op});
+        }
         if !value.is_null() {
             test["value"] = value;
         }
