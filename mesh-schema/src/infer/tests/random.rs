@@ -1,9 +1,11 @@
 //! Documents inferred from random catalogs load, and serve no secrets.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
-use crate::ForeignKey;
 use crate::infer::*;
+use crate::{Configuration, ForeignKey, TextIndex};
 
 fn odd_name() -> impl Strategy<Value = String> {
     const KNOWN: [&str; 2] = [
@@ -49,8 +51,9 @@ fn odd_table() -> impl Strategy<Value = Table> {
     let columns = prop::collection::vec(column, 0..6);
     let row_id = prop_oneof![Just(None), Just(Some("rowid".to_owned()))];
     let unique = prop::collection::vec(names(), 0..2);
-    (odd_schema(), odd_name(), columns, names(), unique, prop::collection::vec(foreign_key, 0..4), row_id)
-        .prop_map(|(schema, name, columns, primary_key, unique, foreign_keys, row_id)| Table {
+    let foreign_keys = prop::collection::vec(foreign_key, 0..4);
+    (odd_schema(), odd_name(), columns, names(), unique, foreign_keys, row_id, text_indexes()).prop_map(
+        |(schema, name, columns, primary_key, unique, foreign_keys, row_id, text_indexes)| Table {
             schema,
             name,
             columns,
@@ -58,8 +61,33 @@ fn odd_table() -> impl Strategy<Value = Table> {
             unique,
             foreign_keys,
             row_id,
+            integer_key: Some("key".to_owned()),
+            text_indexes,
             ..Table::default()
-        })
+        },
+    )
+}
+
+fn text_indexes() -> impl Strategy<Value = Vec<TextIndex>> {
+    let names = prop::collection::btree_set(odd_name(), 0..3);
+    let columns = prop::collection::vec(prop::collection::btree_set(odd_name(), 0..3), 3);
+    (names, columns, any::<bool>()).prop_map(|(names, columns, is_simple)| {
+        let index = |(name, columns): (String, BTreeSet<String>)| TextIndex {
+            name,
+            columns: columns.into_iter().collect(),
+            language: Some(if is_simple { "simple" } else { "own.\"One\"" }.to_owned()),
+            vector: Vec::new(),
+        };
+        let named = names.into_iter().filter(|name| !name.is_empty());
+        named.zip(columns).map(index).collect()
+    })
+}
+
+fn text_search() -> impl Strategy<Value = TextSearch> {
+    let known = ["simple", "own.\"One\""]
+        .map(|name| Configuration { name: name.to_owned(), qualified: format!("own.{name}") });
+    let all = [TextSearch::Unknown, TextSearch::Fts5, TextSearch::FullText];
+    prop::sample::select([&all[..], &[TextSearch::Configurations(known.to_vec())]].concat())
 }
 
 /// Generates tables whose foreign keys are mostly valid, because columns and targets are drawn from existing tables.
@@ -91,11 +119,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn inferred_document_loads(tables in linked_tables()) {
-        let catalog = Catalog { tables, ..Catalog::default() };
+    fn inferred_document_loads(tables in linked_tables(), text_search in text_search()) {
+        let catalog = Catalog { tables, text_search };
         let inference = infer(&catalog);
         let schema = inference.document.load(Some(&catalog));
         prop_assert!(schema.is_ok(), "{:#?}\n{}", schema.err(), inference.document.to_json());
+        let searches = schema.iter().flat_map(|schema| schema.entities()).filter_map(|(_, it)| it.search.as_ref());
+        let is_named = matches!(catalog.text_search, TextSearch::Fts5 | TextSearch::Configurations(_));
+        for search in searches.filter(|_| is_named) {
+            prop_assert!(search.index.is_some(), "{:?}", search);
+        }
         prop_assert!(inference.document.load(None).is_ok());
         let read = Document::parse(&inference.document.to_json());
         prop_assert_eq!(read, Ok(inference.document));
