@@ -7,8 +7,9 @@ import { config } from "../../config";
 import { Reader } from "../../editor/Reader";
 import { count, milliseconds, size } from "../../format";
 import { formatJson, member, type Json } from "../../query/json";
-import { readGrouping } from "../../query/group";
+import { keyNames, readGrouping } from "../../query/group";
 import { readQuery } from "../../query/read";
+import { emptyNode } from "../../query/tree";
 import { keyName } from "../../keys";
 import { cursors, fromEnd, isStale, nextCursor, nextPage, outcome, pageInfo, previousPage, resultTab, run, running, type ResultTab } from "../../run";
 import { isPoint, open } from "../../state";
@@ -31,8 +32,8 @@ const Chart = later(async () => (await import("../pictures")).Chart);
 /** Whether a result has groups with aggregates, which a chart can show. */
 function hasGroups({ format, query }: SavedQuery): boolean {
   const tree = readQuery(format, query);
-  const { keys, aggregates } = tree ? readGrouping(tree.root) : { keys: [], aggregates: [] };
-  return keys.length > 0 && aggregates.length > 0;
+  const grouping = readGrouping(tree?.root ?? emptyNode());
+  return keyNames(grouping).length > 0 && grouping.aggregates.length > 0;
 }
 
 export function Results() {
