@@ -112,12 +112,18 @@ function BucketRow({ bucket, fields, taken, set }: BucketProps) {
   };
   return (
     <div class="order alias bucket row wrap">
-      <span class="inline">by</span>
       <Choice label="Period" value={bucket.by} options={unitsFor(typeOf(bucket.field))} choose={(by) => change({ by })} />
       <span class="inline">of</span>
       <Choice label="Field with times" value={bucket.field} options={fields.map(({ name }) => name)} choose={(field) => change({ field })} />
       {takesZone(bucket, typeOf(bucket.field)) && (
-        <input aria-label="Time zone" placeholder="UTC" title="A time zone such as Europe/Berlin" spellcheck={false} value={bucket.zone} onChange={(event) => change({ zone: event.currentTarget.value.trim() })} />
+        <input
+          aria-label="Time zone"
+          placeholder="UTC"
+          title="A time zone such as Europe/Berlin"
+          spellcheck={false}
+          value={bucket.zone}
+          onChange={(event) => change({ zone: event.currentTarget.value.trim() })}
+        />
       )}
       <span class="inline">as</span>
       <input aria-label="Name of the period" spellcheck={false} value={bucket.as} onChange={(event) => rename(event.currentTarget)} />
