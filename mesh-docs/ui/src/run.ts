@@ -110,38 +110,53 @@ export function cancel(): void {
   announce("Cancelled");
 }
 
-/** Sends a request. `origin` is the request for the first page. */
-async function send(request: SavedQuery, withPlans: boolean, origin = request): Promise<void> {
+/** Sends what `work` sends in place of the request that is running. */
+export async function replaceRunning(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   if (lapsed.value !== null) {
     dialog.value = "login";
     return;
   }
   abort?.abort();
   const controller = (abort = new AbortController());
-  const start = performance.now();
   running.value = true;
   try {
-    const answer = await execute(request, withPlans, controller.signal);
-    if (controller.signal.aborted) return;
-    batch(() => {
-      outcome.value = { kind: "answer", answer, request: origin };
-      pane.value = "result";
-      const list = member(answer.data, "items");
-      if (resultTab.value === "watch" || resultTab.value === "request" || (resultTab.value === "table" && !list)) resultTab.value = "json";
-    });
-    rememberResult(origin.at, { status: answer.status, ms: answer.elapsedMs, rows: answer.meta.rows });
-    announce(`${count(answer.meta.rows, "object")} in ${milliseconds(answer.elapsedMs)}`);
-  } catch (failure) {
-    if (controller.signal.aborted) return;
-    const error = requestError(failure);
-    batch(() => {
-      outcome.value = { kind: "error", error, request: origin };
-      pane.value = "result";
-    });
-    rememberResult(origin.at, { status: error.status, ms: performance.now() - start, rows: 0 });
-    if (error.status === 401) dialog.value = "login";
+    await work(controller.signal);
   } finally {
     if (abort === controller) running.value = false;
   }
+}
+
+/** Shows what a request returned. */
+export function showOutcome(next: Outcome): void {
+  batch(() => {
+    outcome.value = next;
+    pane.value = "result";
+    if (next.kind === "error") {
+      if (next.error.status === 401) dialog.value = "login";
+      return;
+    }
+    const list = member(next.answer.data, "items");
+    if (resultTab.value === "watch" || resultTab.value === "request" || (resultTab.value === "table" && !list)) resultTab.value = "json";
+  });
+}
+
+/** Sends a request. `origin` is the request for the first page. */
+async function send(request: SavedQuery, withPlans: boolean, origin = request): Promise<void> {
+  const start = performance.now();
+  await replaceRunning(async (signal) => {
+    try {
+      const answer = await execute(request, withPlans, signal);
+      if (signal.aborted) return;
+      showOutcome({ kind: "answer", answer, request: origin });
+      const rows = answer.meta?.rows ?? 0;
+      rememberResult(origin.at, { status: answer.status, ms: answer.elapsedMs, rows });
+      announce(`${count(rows, "object")} in ${milliseconds(answer.elapsedMs)}`);
+    } catch (failure) {
+      if (signal.aborted) return;
+      const error = requestError(failure);
+      showOutcome({ kind: "error", error, request: origin });
+      rememberResult(origin.at, { status: error.status, ms: performance.now() - start, rows: 0 });
+    }
+  });
 }
 

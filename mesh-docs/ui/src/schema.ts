@@ -22,6 +22,8 @@ export interface Entity {
   joins: Relation[];
   listCapable: boolean;
   idField: string | string[] | null;
+  /** Whether its records can be searched. `SPEC §20` */
+  search?: boolean;
   uploads?: { field: string; maxBytes?: number; contentTypes?: string[] }[];
   /** The fields that the caller may set in new records and change, and whether it may delete records. */
   writes?: { create: string[]; update: string[]; delete: boolean };

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { RequestError } from "./api/client";
 import { notify } from "./notice";
-import { setControl, toggle, withControlsOf } from "./query/edit";
+import { setControl, setWhere, toggle, withControlsOf } from "./query/edit";
 import { parametersOf, paramsText, textsOf, type Texts } from "./query/params";
 import { printQuery } from "./query/print";
 import { readQuery } from "./query/read";
@@ -88,6 +88,11 @@ export function toggleField(entity: string, refs: readonly string[], name: strin
 
 export function setNodeControl(refs: readonly string[], control: string, value: Value | undefined): void {
   change((tree) => setControl(tree, refs, control, value));
+}
+
+/** Sets `$where` of a node. */
+export function setNodeWhere(refs: readonly string[], where: Value | undefined): void {
+  change((tree) => setWhere(tree, refs, where));
 }
 
 /** The last query that the brace format could not express entirely. The rest returns with the JSON format. */

@@ -1,12 +1,18 @@
 // The tabs of queries. Each has a draft, the history of its edits, and its last result.
 
-import { batch, signal } from "@preact/signals";
-import { cancel, cursors, outcome, type Outcome } from "./run";
+import { batch, computed, signal } from "@preact/signals";
+import { executeAll, STEPS_MAX, type BatchRead } from "./api/batch";
+import type { Answer } from "./api/client";
+import { viewAs } from "./api/viewAs";
+import { count, milliseconds } from "./format";
+import { announce } from "./notice";
+import { cancel, cursors, outcome, replaceRunning, requestError, showOutcome, type Outcome } from "./run";
 import { readQuery } from "./query/read";
 import { current, openedTab, restoreDraft, schema, startQuery } from "./state";
-import { storedTabs, type SavedQuery } from "./storage";
+import { remember, storedTabs, type SavedQuery } from "./storage";
 import { fits } from "./query/fits";
 import type { Schema } from "./schema";
+import { hasBatch } from "./write/staged";
 
 interface QueryTab {
   key: number;
@@ -60,6 +66,55 @@ export function closeTab(key: number): void {
   batch(() => {
     if (key === openedTab.value && neighbor) showTab(neighbor.key);
     tabs.value = tabs.value.filter((tab) => tab.key !== key);
+  });
+}
+
+/** The tabs whose texts are queries, with what they read. */
+const reads = computed(() =>
+  withActive().flatMap(({ key, draft }): (BatchRead & { key: number; request: SavedQuery })[] => {
+    const entity = readQuery(draft.format, draft.query)?.entity;
+    return entity === undefined ? [] : [{ key, entity, request: draft }];
+  }),
+);
+/** How many tabs can be run as one; 0 where that cannot be. A batch reads as the caller itself. */
+export const runnable = computed(() => {
+  const { length } = reads.value;
+  return hasBatch() && viewAs.value === null && length > 1 && length <= STEPS_MAX ? length : 0;
+});
+
+/** Runs the queries of all tabs as one batch, and shows each result in its tab. A fault is shown in the tab that has it. */
+export async function runTabs(): Promise<void> {
+  const start = Date.now();
+  const all = reads.value.map((read, index) => ({ ...read, request: { ...read.request, at: start + index } }));
+  for (const { request } of all) remember(request);
+  let faulty: number | undefined;
+  await replaceRunning(async (signal) => {
+    try {
+      const answers = await executeAll(all, signal);
+      if (signal.aborted) return;
+      showOutcomes(all.map(({ key, request }, index) => [key, { kind: "answer", answer: answers[index] as Answer, request }]));
+      announce(`${count(all.length, "tab")} read in ${milliseconds(Date.now() - start)}`);
+    } catch (failure) {
+      if (signal.aborted) return;
+      const error = requestError(failure);
+      const { key, request } = all[error.details.step ?? -1] ?? { key: openedTab.value, request: current() };
+      faulty = key;
+      showOutcomes([[key, { kind: "error", error, request }]]);
+    }
+  });
+  if (faulty !== undefined) showTab(faulty);
+}
+
+/** Shows what requests returned, each in its tab. */
+function showOutcomes(outcomes: readonly [number, Outcome][]): void {
+  const byTab = new Map(outcomes);
+  batch(() => {
+    tabs.value = withActive().map((tab) => ({ ...tab, ...(byTab.has(tab.key) && { outcome: byTab.get(tab.key) ?? null, cursors: [null] }) }));
+    const shown = byTab.get(openedTab.value);
+    if (shown) {
+      showOutcome(shown);
+      cursors.value = [null];
+    }
   });
 }
 

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inJson } from "../src/editor/offers";
 import { contextAt } from "../src/query/cursor";
-import { isSelected, rename, setAlias, setPlace, toggle, withControlsOf, withCursor } from "../src/query/edit";
-import { operatorsFor, parseValue, readFilter, showValue, writeFilter } from "../src/query/filter";
-import { readGrouping, writeGrouping } from "../src/query/group";
+import { isSelected, rename, setAlias, setPlace, setWhere, toggle, withControlsOf, withCursor } from "../src/query/edit";
+import { localFaults } from "../src/query/faults";
+import { joinSearch, operatorsFor, parseValue, readFilter, showValue, splitSearch, writeFilter } from "../src/query/filter";
+import { changeBucket, keyNames, readGrouping, writeGrouping } from "../src/query/group";
 import { formatJson, parseJson } from "../src/query/json";
 import { isMissingValue, locate } from "../src/query/locate";
 import { parametersOf, paramsText, textsOf, valuesFor } from "../src/query/params";
@@ -30,7 +31,8 @@ const blog = {
   entities: [
     {
       name: "post",
-      fields: [field("id", "integer"), field("title", "string"), field("meta", "json")],
+      fields: [field("id", "integer"), field("title", "string"), field("meta", "json"), field("at", "datetime"), field("day", "date")],
+      search: true,
       joins: [
         { name: "author", entity: "user", type: "one" },
         { name: "comments", entity: "comment", type: "many" },
@@ -125,6 +127,40 @@ test("the forms offer the operators of a type", () => {
   assert.deepEqual(parseValue("x, 1, true", "json", "hasAny"), ["x", 1, true]);
 });
 
+test("a search stands beside other conditions", () => {
+  const words = { kind: "search" as const, text: "rust -slow" };
+  const written = (text: string) => {
+    const { search, rest } = splitSearch(readFilter(JSON.parse(text)));
+    return [search?.text, rest && JSON.stringify(writeFilter(rest))];
+  };
+  const [likes, id] = ['{"field":"likes","op":"gt","value":1}', '{"field":"id","op":"eq","value":{"$param":"n"}}'];
+  assert.deepEqual(written('{"search":"rust"}'), ["rust", undefined]);
+  assert.deepEqual(written(`{"and":[${likes},{"search":{"$param":"q"}}]}`), [{ $param: "q" }, likes]);
+  assert.deepEqual(written(`{"and":[{"search":"rust"},${likes},${id}]}`), ["rust", `{"and":[${likes},${id}]}`]);
+  const other = `{"or":[{"search":"rust"},{"relation":"comments","op":"some","where":{"search":"x"}}]}`;
+  assert.deepEqual(written(other), [undefined, other]);
+  const joined = (rest: string) => JSON.stringify(writeFilter(joinSearch(words, readFilter(JSON.parse(rest)))!));
+  assert.equal(joined("null"), '{"search":"rust -slow"}');
+  assert.equal(joined(likes), `{"and":[{"search":"rust -slow"},${likes}]}`);
+  assert.equal(joined(`{"and":[${likes},${id}]}`), `{"and":[{"search":"rust -slow"},${likes},${id}]}`);
+  assert.equal(joined(other), `{"and":[{"search":"rust -slow"},${other}]}`);
+  // The order by relevance goes with the search.
+  const query = readQuery("json", `{"post":{"$select":{"id":true},"$where":{"search":"x"},"$orderBy":[{"search":"relevance"},{"field":"id","direction":"asc"}]}}`)!;
+  assert.deepEqual(setWhere(query, [], { and: [{ search: "y" }, JSON.parse(likes)] }).root.controls["$orderBy"], query.root.controls["$orderBy"]);
+  assert.equal(printCompact(setWhere(query, [], undefined)), '{"post":{"$select":{"id":true},"$orderBy":[{"field":"id","direction":"asc"}]}}');
+  assert.deepEqual(parametersOf(blog, readQuery("json", '{"post":{"$select":{"id":true},"$where":{"or":[{"search":{"$param":"q"}}]}}}')), [{ name: "q", type: "string", op: "eq" }]);
+});
+
+test("searches out of place are marked", () => {
+  const faults = (node: string) => localFaults(blog, "json", `{"post":{"$select":{"id":true},${node}}}`).map(({ message }) => message);
+  const relevance = '"$orderBy":[{"search":"relevance"}]';
+  assert.deepEqual(faults(`"$where":{"and":[{"search":"x"},{"relation":"comments","op":"none"}]},${relevance}`), []);
+  assert.match(faults('"$where":{"relation":"author","op":"some","where":{"search":"x"}}').join(), /'user' cannot be searched/);
+  assert.match(faults('"$where":{"not":{"and":[{"search":"x"}]}}').join(), /below 'not'/);
+  assert.match(faults(`"$where":{"or":[{"search":"x"}]},${relevance}`).join(), /one search/);
+  assert.match(faults('"$where":{"search":"x"},"$orderBy":[{"field":"id","direction":"asc"},{"search":"relevance"}]').join(), /first key/);
+});
+
 test("aliases are added, renamed, followed and taken away", () => {
   const query = readQuery("json", '{"post":{"$select":{"id":true}}}')!;
   const [post, , comment] = blog.entities;
@@ -158,12 +194,12 @@ test("a relation is grouped or one object of aggregates", () => {
   const query = readQuery("json", '{"post":{"$select":{"comments":{"$select":{"id":true},"$orderBy":[{"field":"id","direction":"asc"}],"$page":{"first":2}}}}}')!;
   const comment = blog.entities[2]!;
   const count = { alias: "n", fn: "count", field: "", distinct: false };
-  const one = writeGrouping(query, ["comments"], comment, { keys: [], aggregates: [count] });
+  const one = writeGrouping(query, ["comments"], comment, { keys: [], buckets: [], aggregates: [count] });
   assert.equal(printCompact(one), '{"post":{"$select":{"comments":{"$select":{},"$aggregate":{"n":{"fn":"count"}}}}}}');
-  const groups = writeGrouping(one, ["comments"], comment, { keys: ["text"], aggregates: [count] });
+  const groups = writeGrouping(one, ["comments"], comment, { keys: ["text"], buckets: [], aggregates: [count] });
   assert.equal(printCompact(groups), '{"post":{"$select":{"comments":{"$select":{"text":true},"$groupBy":["text"],"$aggregate":{"n":{"fn":"count"}}}}}}');
   // Groups of a relation need aggregates, and a relation without them selects fields.
-  const none = writeGrouping(groups, ["comments"], comment, { keys: ["text"], aggregates: [] });
+  const none = writeGrouping(groups, ["comments"], comment, { keys: ["text"], buckets: [], aggregates: [] });
   assert.equal(printCompact(none), '{"post":{"$select":{"comments":{"$select":{"id":true,"text":true}}}}}');
   // It has no selection, and stays when a field beside it goes.
   assert.equal(printCompact(toggle(blog, toggle(blog, one, "post", [], "title"), "post", [], "title")), printCompact(one));
@@ -172,7 +208,7 @@ test("a relation is grouped or one object of aggregates", () => {
 test("paths lead through relations to one record", () => {
   const post = blog.entities[0];
   const paths = (chosen: string) => pathFields(blog, post, chosen).map(({ path }) => path);
-  assert.deepEqual(paths(""), ["id", "title", "meta", "author.id", "author.name"]);
+  assert.deepEqual(paths(""), ["id", "title", "meta", "at", "day", "author.id", "author.name"]);
   assert.deepEqual(paths("author.na").slice(-2), ["author.manager.id", "author.manager.name"]);
   assert.equal(fieldAt(blog, "post", "author.manager.name")?.type, "string");
   assert.equal(fieldAt(blog, "post", "comments.text"), undefined);
@@ -228,6 +264,15 @@ test("completion knows relational queries", () => {
     ['{"post": {"$where": {"field": "id", "op": "eq", "value": {"', ["$param"], ["field"]],
     ['{"post": {"$where": {"field": "id", "op": "eq", "value": {"$param": "', ["size"], []],
     ['{"post": {"$where": {"field": "id", "op": "in", "value": [', ['{ "$param": … }'], []],
+    ['{"post": {"$where": {"', ["search"], []],
+    ['{"post": {"$where": {"not": {"', ["field"], ["search"]],
+    ['{"post": {"$where": {"search": ', ['{ "$param": … }'], []],
+    ['{"post": {"$where": {"search": {"', ["$param"], ["field"]],
+    ['{"user": {"$where": {"', ["field"], ["search"]],
+    ['{"post": {"$where": {"relation": "comments", "op": "some", "where": {"', ["field"], ["search"]],
+    ['{"post": {"$orderBy": [{"', ["search"], []],
+    ['{"post": {"$orderBy": [{"search": "', ["relevance"], []],
+    ['{"post": {"$select": {"comments": {"$orderBy": [{"', ["field"], ["search"]],
     ['{"post": {"$orderBy": [{"', ["field", "relation"], []],
     ['{"post": {"$orderBy": [{"field": "author.', ["author.name"], []],
     ['{"post": {"$orderBy": [{"relation": "', ["comments"], ["author"]],
@@ -271,10 +316,26 @@ test("faults of parameters are found at their places", () => {
 test("grouping by forms keeps the query whole", () => {
   const entity = schema.entities[0]!;
   const query = readQuery("json", '{"post":{"$select":{"id":true,"author":{"$select":{"name":true}}},"$orderBy":[{"field":"id","direction":"asc"}]}}')!;
-  const grouped = writeGrouping(query, [], entity, { keys: ["title"], aggregates: [{ alias: "n", fn: "count", field: "", distinct: false }] });
+  const grouped = writeGrouping(query, [], entity, { keys: ["title"], buckets: [], aggregates: [{ alias: "n", fn: "count", field: "", distinct: false }] });
   assert.equal(printCompact(grouped), '{"post":{"$select":{"title":true},"$groupBy":["title"],"$aggregate":{"n":{"fn":"count"}}}}');
   assert.deepEqual(readGrouping(grouped.root).keys, ["title"]);
-  assert.equal(printCompact(writeGrouping(grouped, [], entity, { keys: [], aggregates: [] })), '{"post":{"$select":{"id":true,"title":true}}}');
+  assert.equal(printCompact(writeGrouping(grouped, [], entity, { keys: [], buckets: [], aggregates: [] })), '{"post":{"$select":{"id":true,"title":true}}}');
+});
+
+test("periods of time are group keys with names of their own", () => {
+  const post = blog.entities[0]!;
+  const text = '{"post":{"$select":{"title":true,"month":true},"$orderBy":[{"field":"month","direction":"desc"}],"$groupBy":["title",{"field":"at","by":"month","as":"month","zone":"Europe/Berlin"}],"$aggregate":{"n":{"fn":"count"}}}}';
+  const query = readQuery("json", text)!;
+  const grouping = readGrouping(query.root);
+  const [month] = grouping.buckets;
+  assert.deepEqual(keyNames(grouping), ["title", "month"]);
+  assert.equal(printCompact(writeGrouping(query, [], post, grouping)), text);
+  const hour = changeBucket(month!, { by: "hour" }, "datetime", ["title"]);
+  assert.deepEqual(hour, { field: "at", by: "hour", as: "hour", zone: "" });
+  assert.deepEqual(changeBucket(hour, { field: "day" }, "date", ["day"]), { field: "day", by: "day", as: "day2", zone: "" });
+  assert.equal(changeBucket({ ...hour, as: "start" }, { by: "week", zone: "UTC" }, "datetime", []).as, "start");
+  const only = writeGrouping(query, [], post, { keys: [], buckets: [hour], aggregates: [] });
+  assert.equal(printCompact(only), '{"post":{"$select":{"hour":true},"$groupBy":[{"field":"at","by":"hour","as":"hour"}]}}');
 });
 
 test("the place at the cursor is known while the text is not yet a query", () => {

@@ -3,7 +3,7 @@
 use mesh_tests::Request;
 use serde_json::{Value, json};
 
-use super::page::{CONTROL, ESCAPE, Page, RELEASE, blog};
+use super::page::{CONTROL, ENTER, ESCAPE, Page, RELEASE, blog};
 
 const LINT: &str = ".cm-lintRange-error, .cm-lintRange-warning";
 
@@ -93,6 +93,27 @@ fn values_of_parameters_are_sent_and_copied() {
     // Turn the parameter into a value in the query again.
     browser.click(".condition button[aria-label=Parameter]");
     browser.wait("the parameter is gone", |browser| browser.count("[data-testid=params]") == 0);
+    page.assert_clean();
+}
+
+#[test]
+fn records_are_grouped_by_periods_of_time() {
+    let Some(page) = posts() else { return };
+    let browser = &page.browser;
+    browser.click("[data-testid=add-aggregate]");
+    browser.click("[data-testid=add-bucket]");
+    page.wait_for_query(r#"{ "field": "createdAt", "by": "month", "as": "month" }"#);
+    browser.choose(".bucket select[aria-label=Period]", "year");
+    page.wait_for_query(r#""by": "year", "as": "year""#);
+    fill(&page, ".bucket input[aria-label='Time zone']", &format!("Europe/Berlin{ENTER}"));
+    page.wait_for_query(r#""zone": "Europe/Berlin""#);
+    fill(&page, ".bucket input[aria-label='Name of the period']", &format!("start{ENTER}"));
+    page.wait_for_query(r#""as": "start""#);
+    browser.click("[data-testid=add-order]");
+    page.wait_for_query(r#""$orderBy": [{ "field": "start", "direction": "asc" }]"#);
+    runs(&page, "2024-01-01");
+    browser.click("#result-panel-chart");
+    browser.wait_for("[data-testid=chart]", "by start");
     page.assert_clean();
 }
 

@@ -52,6 +52,31 @@ fn queries_are_kept_in_tabs_and_saved_in_folders() {
     page.assert_clean();
 }
 
+#[test]
+fn tabs_are_run_as_one() {
+    let Some(page) = Page::with_tags() else { return };
+    let browser = &page.browser;
+    assert_eq!(browser.count("[data-testid=run-tabs]"), 0, "there is one tab");
+    browser.click("[data-testid=new-tab]");
+    browser.choose("[data-testid=entity]", "user");
+    page.wait_for_query("\"user\"");
+    browser.click("[data-testid=run-tabs]");
+    browser.wait_for("[data-testid=status]", "as one with other tabs");
+    browser.wait_for("[data-testid=reader]", "Ada");
+    browser.click(&format!("{TABS}:first-child"));
+    browser.wait_for("[data-testid=status]", "as one with other tabs");
+    browser.wait_for("[data-testid=reader]", "travel");
+    page.assert_clean();
+    // A fault is shown in the tab that has it.
+    page.type_query(r#"{"tag": {"$select": {"lable": true"#);
+    browser.click(&format!("{TABS}:nth-child(2)"));
+    page.wait_for_query("\"user\"");
+    browser.click("[data-testid=run-tabs]");
+    page.wait_for_query("lable");
+    browser.wait_for("[data-testid=status]", "400");
+    page.assert_no_foreign_requests();
+}
+
 /// Chooses a file with a text for the import.
 fn import(page: &Page, name: &str, text: &Value) {
     let script = "const [name, text] = arguments[0];

@@ -69,7 +69,8 @@ export interface Answer {
   /** The whole reply, so that numbers can be shown with all their digits. */
   source: string;
   data: Json;
-  meta: Meta;
+  /** `undefined` of a read in a batch. */
+  meta: Meta | undefined;
   /** The status of the reply. */
   status: number;
   /** Bytes of the data. */
@@ -107,7 +108,7 @@ function body(request: QueryRequest, more: Record<string, unknown>): string {
   return request.params === undefined ? text : `${text.slice(0, -1)},"params":${request.params}}`;
 }
 
-async function post(path: string, text: string, signal?: AbortSignal, more: Record<string, string> = {}): Promise<Response> {
+export async function post(path: string, text: string, signal?: AbortSignal, more: Record<string, string> = {}): Promise<Response> {
   const signed = await signedHeaders(await bodyMessage(text), { method: "POST", path, format: "json" });
   const headers = { "Content-Type": "application/json", ...signed, ...more };
   return send(path, { method: "POST", headers, body: text, ...(signal ? { signal } : {}) });
@@ -123,8 +124,12 @@ export async function execute(request: QueryRequest, explain: boolean, signal?: 
   const data = member(json, "data");
   const meta = member(json, "meta");
   if (!data || !meta) throw new RequestError(reply.status, "Error", "The server sent an unexpected reply");
-  const size = new Blob([source.slice(data.from, data.to)]).size;
-  return { source, data, meta: plain(meta) as unknown as Meta, size, elapsedMs, status: reply.status };
+  return { source, data, meta: plain(meta) as unknown as Meta, size: sizeOf(source, data), elapsedMs, status: reply.status };
+}
+
+/** Returns the number of bytes of a part of a reply. */
+export function sizeOf(source: string, { from, to }: Json): number {
+  return new Blob([source.slice(from, to)]).size;
 }
 
 /** Checks a query without running it; `undefined` if it is valid. */

@@ -4,6 +4,7 @@ import type { Completion } from "@codemirror/autocomplete";
 import { entityOf, fieldOf, firstField, idFields, pathFields, relationOf, scalars, typeText, type Entity, type Field, type Schema } from "../schema";
 import type { CursorContext } from "../query/cursor";
 import { QUANTIFIERS } from "../query/filter";
+import { UNITS } from "../query/group";
 import { parametersOf } from "../query/params";
 import type { Format, Query } from "../query/tree";
 
@@ -144,13 +145,15 @@ function inControl({ before, path, relations }: CursorContext, { control, inside
   const last = inside.at(-1);
   const isElement = last === "[]" && inside.at(-2) === "value";
   const isPageValue = control === "$page" && last !== undefined;
-  if (last === "value" || isElement || isPageValue) return keys(["$param"], before);
+  if (last === "value" || last === "search" || isElement || isPageValue) return keys(["$param"], before);
   const bodies = { and: LIST, or: LIST, not: "{ ${} }", value: "${}", where: "{ ${} }" };
   switch (control) {
     case "$where": {
+      const canSearch = entity?.search && !inside.includes("not");
       if (before.includes("relation")) return keys(["op", "where"], before, bodies);
+      if (before.includes("search")) return [];
       if (before.length > 0) return keys(["field", "at", "op", "value"], before, { ...bodies, at: '"/${}"' });
-      return keys(["field", ...(entity?.joins.length ? ["relation"] : []), "op", "value", "and", "or", "not"], before, bodies);
+      return keys(["field", ...(entity?.joins.length ? ["relation"] : []), ...(canSearch ? ["search"] : []), "op", "value", "and", "or", "not"], before, bodies);
     }
     case "$having":
       return keys(["aggregate", "field", "op", "value", "and", "or", "not"], before, bodies);
@@ -158,8 +161,10 @@ function inControl({ before, path, relations }: CursorContext, { control, inside
       if (last === "aggregate") return keys(["fn", "field", "distinct"], before, { distinct: "${true}" });
       const ofRelation = relations[path.length - 1] !== undefined;
       if (ofRelation) return keys(["aggregate", "direction", "nulls"], before, { aggregate: '{ "fn": "${count}" }' });
+      if (before.includes("search")) return [];
       const hasLists = entity?.joins.some(({ type }) => type === "many") && before.length === 0;
-      return keys(["field", ...(hasLists ? ["relation"] : []), "direction", "nulls"], before);
+      const hasRelevance = isRoot && entity?.search && before.length === 0;
+      return keys(["field", ...(hasLists ? ["relation"] : []), ...(hasRelevance ? ["search"] : []), "direction", "nulls"], before, { search: '"relevance"' });
     }
     case "$groupBy":
       return inside.length > 0 ? keys(["field", "by", "as", "zone"], before) : [];
@@ -198,8 +203,10 @@ function inValue(schema: Schema, { key, before, path, relations }: CursorContext
       return words(["asc", "desc"]);
     case "nulls":
       return words(["first", "last"]);
+    case "search":
+      return control === "$orderBy" ? words(["relevance"]) : [PARAM];
     case "by":
-      return words(["year", "quarter", "month", "week", "day", "hour", "minute"]);
+      return words(UNITS);
     case "fn":
       return words(schema.query.aggregateFunctions, "function");
     case "aggregate":

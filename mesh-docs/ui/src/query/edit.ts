@@ -1,7 +1,7 @@
 // Changes of a query by clicks. Each function takes a tree and returns a new one.
 
 import { entityOf, firstField, relationOf, type Entity, type Schema } from "../schema";
-import { asPointer } from "./filter";
+import { asPointer, hasRelevance } from "./filter";
 import { emptyNode, freeName, isObject, newQuery, NO_SPAN, nodeAt, type Node, type Query, type Selection, type Value } from "./tree";
 
 /** Whether a field or relation is selected in the node at the path `refs`. */
@@ -94,6 +94,15 @@ export function setControl(query: Query, refs: readonly string[], control: strin
     else controls[control] = value;
     return { ...node, controls };
   });
+}
+
+/** Sets the filter of a node. Without a search, the order by its relevance is removed. */
+export function setWhere(query: Query, refs: readonly string[], where: Value | undefined): Query {
+  const next = setControl(query, refs, "$where", where);
+  const order = nodeAt(next, refs)?.controls["$orderBy"];
+  if (!Array.isArray(order) || hasRelevance(where)) return next;
+  const kept = order.filter((key) => !isObject(key) || key["search"] === undefined);
+  return setControl(next, refs, "$orderBy", kept.length > 0 ? kept : undefined);
 }
 
 /** Changes the node at a path. */

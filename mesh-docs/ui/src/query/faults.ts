@@ -2,7 +2,8 @@
 
 import { entityOf, fieldAt, fieldOf, relationOf, type Entity, type Schema } from "../schema";
 import { JsonFault, member, parseJson, type Json, type Member, type Span } from "./json";
-import { readQuery } from "./read";
+import { hasRelevance } from "./filter";
+import { plain, readQuery } from "./read";
 import type { Format, Node } from "./tree";
 
 export interface LocalFault extends Span {
@@ -52,16 +53,19 @@ function inJson(schema: Schema, text: string): LocalFault[] {
   const field = (json: Json | undefined, at: Entity): void => {
     if (json?.kind === "string" && json.value !== "*" && !fieldAt(schema, at.name, json.value)) note(json, unknownName(json.value, at));
   };
-  const condition = (json: Json | undefined, at: Entity): void => {
-    for (const key of ["and", "or"]) for (const item of items(member(json, key))) condition(item, at);
-    if (member(json, "not")) condition(member(json, "not"), at);
+  const condition = (json: Json | undefined, at: Entity, isNegated = false): void => {
+    for (const key of ["and", "or"]) for (const item of items(member(json, key))) condition(item, at, isNegated);
+    if (member(json, "not")) condition(member(json, "not"), at, true);
+    const search = member(json, "search");
+    if (search && !at.search) note(search, `'${at.name}' cannot be searched`);
+    else if (search && isNegated) note(search, "A search cannot be below 'not'; exclude words with '-' in the text");
     const op = member(json, "op");
     const ref = member(json, "relation");
     if (ref?.kind === "string") {
       const relation = relationOf(schema, at.name, ref.value);
       const target = relation && entityOf(schema, relation.entity);
       if (!relation) note(ref, unknownName(ref.value, at));
-      else if (target) condition(member(json, "where"), target);
+      else if (target) condition(member(json, "where"), target, isNegated);
       return;
     }
     field(member(json, "field"), at);
@@ -78,7 +82,13 @@ function inJson(schema: Schema, text: string): LocalFault[] {
         condition(value, at);
       } else if (key === "$orderBy") {
         const isKnown = (item: Json): boolean => member(item, "relation") !== undefined || buckets.includes(text(member(item, "field")));
-        for (const item of items(value)) if (!isKnown(item)) field(member(item, "field"), at);
+        const where = member(json, "$where");
+        const isRanked = json === root.value && where !== undefined && hasRelevance(plain(where));
+        items(value).forEach((item, index) => {
+          if (!isKnown(item)) field(member(item, "field"), at);
+          if (member(item, "search") && !isRanked) note(item, "An order by relevance belongs to the root, with one search among the conditions of '$where'");
+          else if (member(item, "search") && index > 0) note(item, "The order by relevance is the first key");
+        });
       } else if (key === "$groupBy" || key === "$distinct") {
         for (const item of items(value)) field(member(item, "field") ?? item, at);
       } else if (key !== "$relation" && !schema.query.controls.includes(key)) {

@@ -2,7 +2,7 @@
 
 import { isObject, paramName, RawNumber, type Value } from "./tree";
 
-export type Filter = Group | Condition | Related;
+export type Filter = Group | Condition | Related | Search;
 export interface Group {
   kind: "and" | "or" | "not";
   items: Filter[];
@@ -22,6 +22,13 @@ export interface Related {
   relation: string;
   op: string;
   where?: Filter | undefined;
+}
+
+/** A search of the records for words. `SPEC §20.2` */
+export interface Search {
+  kind: "search";
+  /** A text, or a parameter. */
+  text: Value;
 }
 
 export const QUANTIFIERS = ["some", "none", "every"] as const;
@@ -66,7 +73,8 @@ export function readFilter(value: Value | undefined): Filter | undefined {
     const inner = readFilter(value["not"]);
     return inner && { kind: "not", items: [inner] };
   }
-  const { field, at, op, relation, where } = value;
+  const { field, at, op, relation, where, search } = value;
+  if (typeof search === "string" || paramName(search) !== undefined) return { kind: "search", text: search as Value };
   if (typeof op !== "string") return undefined;
   if (typeof relation === "string") {
     const inner = readFilter(where);
@@ -83,6 +91,7 @@ export function writeFilter(filter: Filter): Value | undefined {
     const place: { [key: string]: Value } = at === undefined ? { field } : { field, at };
     return isNullTest(op) ? { ...place, op } : { ...place, op, value: value ?? "" };
   }
+  if (filter.kind === "search") return { search: filter.text };
   if (filter.kind === "related") {
     const { relation, op } = filter;
     const where = filter.where && writeFilter(filter.where);
@@ -92,6 +101,29 @@ export function writeFilter(filter: Filter): Value | undefined {
   if (items.length === 0) return undefined;
   if (filter.kind === "not") return { not: items.length === 1 ? (items[0] as Value) : { and: items } };
   return { [filter.kind]: items };
+}
+
+/** Returns the search among the conditions that all records have to satisfy, and the filter without it. */
+export function splitSearch(filter: Filter | undefined): { search?: Search; rest: Filter | undefined } {
+  if (filter?.kind === "search") return { search: filter, rest: undefined };
+  const found = filter?.kind === "and" ? filter.items.filter((item) => item.kind === "search") : [];
+  const [search] = found;
+  if (filter?.kind !== "and" || !search || found.length > 1) return { rest: filter };
+  const items = filter.items.filter((item) => item !== search);
+  return { search, rest: items.length > 1 ? { ...filter, items } : items[0] };
+}
+
+/** Returns a filter of a search and of other conditions. */
+export function joinSearch(search: Search | undefined, rest: Filter | undefined): Filter | undefined {
+  if (!search || !rest) return search ?? rest;
+  return { kind: "and", items: [search, ...(rest.kind === "and" ? rest.items : [rest])] };
+}
+
+/** Whether a list with this `$where` can be ordered by relevance. `SPEC §20.3` */
+export function hasRelevance(where: Value | undefined): boolean {
+  const isSearch = (one: Value | undefined): boolean => isObject(one) && one["search"] !== undefined;
+  const all = isObject(where) ? where["and"] : undefined;
+  return isSearch(where) || (Array.isArray(all) && all.filter(isSearch).length === 1);
 }
 
 /** Parses the text of a form as a value of a type. Elements of lists are separated by commas. */

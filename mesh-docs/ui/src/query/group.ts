@@ -12,18 +12,63 @@ export interface Aggregate {
   distinct: boolean;
 }
 
+/** A group key that is a period of time. `SPEC §21` */
+export interface Bucket {
+  field: string;
+  by: string;
+  as: string;
+  /** Empty for UTC. */
+  zone: string;
+}
+
+/** The lengths of periods; the first ones are of whole days. */
+export const UNITS = ["year", "quarter", "month", "week", "day", "hour", "minute"];
+const DAY_UNITS = UNITS.slice(0, 5);
+
 export interface Grouping {
   keys: string[];
+  buckets: Bucket[];
   aggregates: Aggregate[];
 }
 
 export function readGrouping(node: Node): Grouping {
-  const keys = node.controls["$groupBy"];
+  const groupBy = node.controls["$groupBy"];
+  const keys = Array.isArray(groupBy) ? groupBy : [];
   const aggregates = node.controls["$aggregate"];
   return {
-    keys: Array.isArray(keys) ? keys.filter((key): key is string => typeof key === "string") : [],
+    keys: keys.filter((key): key is string => typeof key === "string"),
+    buckets: keys.filter(isObject).map(readBucket),
     aggregates: isObject(aggregates) ? Object.entries(aggregates).map(([alias, value]) => readAggregate(alias, value)) : [],
   };
+}
+
+function readBucket({ field, by, as, zone }: { [key: string]: Value }): Bucket {
+  const text = (value: Value | undefined): string => (typeof value === "string" ? value : "");
+  return { field: text(field), by: text(by), as: text(as), zone: text(zone) };
+}
+
+/** Returns the names of the group keys in results. */
+export function keyNames({ keys, buckets }: Grouping): string[] {
+  return [...keys, ...buckets.map((bucket) => bucket.as)];
+}
+
+/** Returns the periods that a type of field can be grouped by. */
+export function unitsFor(type: string | undefined): string[] {
+  return type === "date" ? DAY_UNITS : UNITS;
+}
+
+/** Whether the periods of a bucket can begin in a time zone. */
+export function takesZone({ by }: Bucket, type: string | undefined): boolean {
+  return type === "datetime" && DAY_UNITS.includes(by);
+}
+
+/** Returns a changed bucket that suits the type of its field. A generated name follows the change. */
+export function changeBucket(old: Bucket, change: Partial<Bucket>, type: string | undefined, taken: readonly string[]): Bucket {
+  const next = { ...old, ...change };
+  if (!unitsFor(type).includes(next.by)) next.by = "day";
+  if (!takesZone(next, type)) next.zone = "";
+  const isGenerated = old.as.replace(/\d+$/, "") === old.by;
+  return isGenerated && change.as === undefined ? { ...next, as: freeName(next.by, taken) } : next;
 }
 
 function readAggregate(alias: string, value: Value): Aggregate {
@@ -32,8 +77,8 @@ function readAggregate(alias: string, value: Value): Aggregate {
 }
 
 /** Whether a relation is read as one object of aggregates, which has no order and no pages. `SPEC §14.5` */
-export function isOneObject({ keys, aggregates }: Grouping): boolean {
-  return keys.length === 0 && aggregates.length > 0;
+export function isOneObject(grouping: Grouping): boolean {
+  return keyNames(grouping).length === 0 && grouping.aggregates.length > 0;
 }
 
 /**
@@ -44,28 +89,27 @@ export function writeGrouping(query: Query, refs: readonly string[], entity: Ent
   return changeNode(query, refs, (node) => grouped(node, entity, grouping, refs.length > 0));
 }
 
-function grouped(node: Node, entity: Entity, { keys: wanted, aggregates }: Grouping, isRelation: boolean): Node {
-  const keys = isRelation && aggregates.length === 0 ? [] : wanted;
+function grouped(node: Node, entity: Entity, wanted: Grouping, isRelation: boolean): Node {
+  const { aggregates } = wanted;
+  const grouping = isRelation && aggregates.length === 0 ? { keys: [], buckets: [], aggregates } : wanted;
+  const { keys, buckets } = grouping;
   const controls = { ...node.controls };
-  // The form has no buckets, and keeps those of the query.
-  const before = controls["$groupBy"];
-  const buckets = Array.isArray(before) ? before.filter(isObject) : [];
-  if (isRelation && isOneObject({ keys, aggregates })) for (const control of ["$orderBy", "$page", "$having"]) delete controls[control];
+  if (isRelation && isOneObject(grouping)) for (const control of ["$orderBy", "$page", "$having"]) delete controls[control];
   for (const control of ["$groupBy", "$aggregate", "$distinct"]) delete controls[control];
-  if (keys.length + buckets.length > 0) controls["$groupBy"] = [...keys, ...buckets];
+  const shown = keyNames(grouping);
+  if (shown.length > 0) controls["$groupBy"] = [...keys, ...buckets.map(({ zone, ...bucket }) => (zone === "" ? bucket : { ...bucket, zone }))];
   if (aggregates.length > 0) {
     controls["$aggregate"] = Object.fromEntries(
       aggregates.map(({ alias, fn, field, distinct }): [string, Value] => [alias, { fn, ...(field ? { field } : {}), ...(distinct ? { distinct } : {}) }]),
     );
   } else delete controls["$having"];
-  const isGrouped = keys.length + buckets.length > 0 || aggregates.length > 0;
-  const shown = [...keys, ...buckets.map((bucket) => String(bucket["as"]))];
+  const isGrouped = shown.length > 0 || aggregates.length > 0;
   const names = new Set([...shown, ...aggregates.map((one) => one.alias)]);
   const order = controls["$orderBy"];
   if (Array.isArray(order)) {
     const remaining = order.filter((one) => {
-      const { field, aggregate, relation } = one as { field?: string; aggregate?: string; relation?: string };
-      return isGrouped ? relation === undefined && names.has(field ?? aggregate ?? "") : field !== undefined || relation !== undefined;
+      const { field, aggregate, relation, search } = one as { field?: string; aggregate?: string; relation?: string; search?: string };
+      return isGrouped ? relation === undefined && names.has(field ?? aggregate ?? "") : (field ?? relation ?? search) !== undefined;
     });
     if (remaining.length > 0) controls["$orderBy"] = remaining;
     else delete controls["$orderBy"];

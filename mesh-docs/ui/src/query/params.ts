@@ -30,7 +30,8 @@ export function parametersOf(schema: Schema | null, query: Query | undefined): P
   };
   const inFilter = (filter: Value | undefined, entity: string | undefined): void => {
     if (!isObject(filter)) return;
-    const { and, or, not, relation, where, field, aggregate, at, op, value } = filter;
+    const { and, or, not, relation, where, field, aggregate, at, op, value, search } = filter;
+    note(search, "string");
     for (const list of [and, or]) if (Array.isArray(list)) for (const item of list) inFilter(item, entity);
     inFilter(not, entity);
     if (typeof relation === "string") inFilter(where, schema ? relationOf(schema, entity, relation)?.entity : undefined);

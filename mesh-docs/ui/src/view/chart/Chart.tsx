@@ -2,9 +2,10 @@
 
 import { useMemo, useState } from "preact/hooks";
 import { barOf, lineOf, pointsOf, rangeOf, type Point } from "../../chart/series";
-import { readGrouping } from "../../query/group";
+import { keyNames, readGrouping } from "../../query/group";
 import type { Json } from "../../query/json";
 import { readQuery } from "../../query/read";
+import { emptyNode } from "../../query/tree";
 import { resultTab } from "../../run";
 import { fieldAt } from "../../schema";
 import { schema } from "../../state";
@@ -19,13 +20,15 @@ interface Props {
 
 export function Chart({ list, source, request }: Props) {
   const query = useMemo(() => readQuery(request.format, request.query), [request]);
-  const { keys, aggregates } = useMemo(() => (query ? readGrouping(query.root) : { keys: [], aggregates: [] }), [query]);
+  const grouping = useMemo(() => readGrouping(query?.root ?? emptyNode()), [query]);
+  const { aggregates, buckets } = grouping;
+  const keys = useMemo(() => keyNames(grouping), [grouping]);
   const names = aggregates.map(({ alias }) => alias);
   const [chosen, setChosen] = useState("");
   const aggregate = names.includes(chosen) ? chosen : (names[0] ?? "");
   const points = useMemo(() => pointsOf(list, source, keys, aggregate), [list, keys, aggregate]);
   const [key = ""] = keys;
-  const isTime = keys.length === 1 && schema.value !== null && fieldAt(schema.value, query?.entity, key)?.type === "datetime";
+  const isTime = keys.length === 1 && (buckets.length === 1 || (schema.value !== null && fieldAt(schema.value, query?.entity, key)?.type === "datetime"));
   const label = `${aggregate} by ${keys.join(", ")}`;
   return (
     <div class="chart column fill" data-testid="chart">

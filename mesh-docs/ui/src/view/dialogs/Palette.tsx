@@ -12,6 +12,7 @@ import { nextPage, outcome, resultTab, run } from "../../run";
 import { loadSchema } from "../../start";
 import { dialog, format, formatText, mode, open, pane, schema, setFormat, sideTab, startQuery } from "../../state";
 import { named, setTheme, theme } from "../../storage";
+import { runnable, runTabs } from "../../tabs";
 import { focusPane } from "../parts/focus";
 import { copyLink } from "../parts/copy";
 import { Dialog } from "./Dialog";
@@ -30,6 +31,7 @@ function commands(): Command[] {
   const otherTheme = theme.value === "dark" ? "light" : "dark";
   const list: (Command | false)[] = [
     { name: "Run the query", group: "Query", keys: "Ctrl Enter", run: () => void run() },
+    runnable.value > 0 && { name: `Run ${runnable.value} tabs as one`, group: "Query", run: () => void runTabs() },
     { name: "Format the query", group: "Query", keys: "Shift Alt F", run: formatText },
     { name: `Write the query in ${otherFormat.toUpperCase()}`, group: "Query", run: () => setFormat(otherFormat) },
     { name: "Copy a link to the query", group: "Query", run: copyLink },

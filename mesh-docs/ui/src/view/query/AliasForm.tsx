@@ -15,12 +15,8 @@ export function AliasForm({ query, refs, entity }: { query: Query; refs: string[
   const members = [...entity.fields, ...entity.joins].map(({ name }) => name);
   const [first] = members;
   const setName = (input: HTMLInputElement, { name }: Selection): void => {
-    const next = input.value.trim();
-    const isTaken = members.includes(next) || node.select.some((one) => one.name === next);
-    if (next !== name && (isTaken || !/^[A-Za-z_]\w{0,63}$/.test(next))) {
-      notify(isTaken ? `The name ${next} is taken` : "An alias has letters, digits and underscores, and begins with no digit", true);
-      input.value = name;
-    } else if (next !== name) change((tree) => rename(tree, refs, name, next));
+    const next = newName(input, name, [...members, ...node.select.map((one) => one.name)]);
+    if (next !== undefined) change((tree) => rename(tree, refs, name, next));
   };
   return (
     <fieldset class="control">
@@ -57,4 +53,15 @@ export function AliasForm({ query, refs, entity }: { query: Query; refs: string[
       )}
     </fieldset>
   );
+}
+
+/** Returns the new name of an alias from its input; `undefined` if it is the old one, taken, or no name. */
+export function newName(input: HTMLInputElement, old: string, taken: readonly string[]): string | undefined {
+  const next = input.value.trim();
+  if (next === old) return undefined;
+  const isTaken = taken.includes(next);
+  if (!isTaken && /^[A-Za-z_]\w{0,63}$/.test(next)) return next;
+  notify(isTaken ? `The name ${next} is taken` : "An alias has letters, digits and underscores, and begins with no digit", true);
+  input.value = old;
+  return undefined;
 }

@@ -1,10 +1,11 @@
 // The forms for one node of the query: filter, group, order, page and aliases.
 
 import { signal } from "@preact/signals";
-import { isOneObject, readGrouping } from "../../query/group";
+import { hasRelevance } from "../../query/filter";
+import { isOneObject, keyNames, readGrouping } from "../../query/group";
 import { entityOfNode, relationAt } from "../../query/resolve";
 import { nodeAt, nodes, type Value } from "../../query/tree";
-import { isPoint, query, schema, setNodeControl } from "../../state";
+import { isPoint, query, schema, setNodeControl, setNodeWhere } from "../../state";
 import { Choice } from "../parts/controls";
 import { Chevron } from "../parts/icons";
 import { AliasForm } from "./AliasForm";
@@ -33,7 +34,7 @@ export function Controls() {
   const { controls } = node;
   const grouping = readGrouping(node);
   const isObject = !isRoot && isOneObject(grouping);
-  const isGrouped = grouping.keys.length > 0 || grouping.aggregates.length > 0 || controls["$distinct"] !== undefined;
+  const isGrouped = keyNames(grouping).length > 0 || grouping.aggregates.length > 0 || controls["$distinct"] !== undefined;
   const functions = known.query.aggregateFunctions;
   const form = (control: string) => ({ value: controls[control], set: (value: Value | undefined): void => setNodeControl(refs, control, value) });
   const count = ["$where", "$groupBy", "$aggregate", "$orderBy", "$page"].filter((name) => controls[name] !== undefined).length;
@@ -62,9 +63,9 @@ export function Controls() {
         <div class="controls-body">
           {isList ? (
             <>
-              <FilterForm entity={entity} operators={known.query.filterOperators} {...form("$where")} />
+              <FilterForm entity={entity} operators={known.query.filterOperators} value={controls["$where"]} set={(where) => setNodeWhere(refs, where)} />
               <GroupForm query={tree} refs={refs} entity={entity} functions={functions} />
-              {!isObject && <OrderForm entity={entity} functions={functions} grouping={grouping} {...form("$orderBy")} />}
+              {!isObject && <OrderForm entity={entity} functions={functions} grouping={grouping} hasRelevance={isRoot && !isGrouped && hasRelevance(controls["$where"])} {...form("$orderBy")} />}
               {!isObject && <PageForm isRoot={isRoot} bounds={known.query.pagination} {...form("$page")} />}
             </>
           ) : (

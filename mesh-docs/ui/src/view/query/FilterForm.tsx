@@ -1,12 +1,13 @@
 // The form for `$where`: conditions on fields and relations, and groups of them.
 
-import { QUANTIFIERS, readFilter, writeFilter, type Condition, type Filter, type Group, type Related } from "../../query/filter";
-import type { Value } from "../../query/tree";
+import { joinSearch, QUANTIFIERS, readFilter, splitSearch, writeFilter, type Condition, type Filter, type Group, type Related, type Search } from "../../query/filter";
+import { freeName, paramName, type Value } from "../../query/tree";
 import { entityOf, idFields, relationOf, scalars, type Entity } from "../../schema";
-import { schema } from "../../state";
+import { parameters, schema } from "../../state";
 import { AddButton, Choice, IconButton } from "../parts/controls";
 import { Close } from "../parts/icons";
 import { ConditionRow } from "./ConditionRow";
+import { ParamButton } from "./Params";
 
 /** The depth at which no more groups are offered; it is below the maximum of the protocol. */
 const DEPTH_MAX = 6;
@@ -20,13 +21,21 @@ interface FormProps {
 
 export function FilterForm({ entity, operators, value, set }: FormProps) {
   const filter = readFilter(value);
-  const change = (next: Filter | undefined): void => set(next && writeFilter(next));
+  const hasSearch = entity.search && (value === undefined || filter !== undefined);
+  // The search has a field of its own, beside the other conditions.
+  const { search, rest } = hasSearch ? splitSearch(filter) : { rest: filter };
+  const join = (one: Search | undefined, other: Filter | undefined): void => {
+    const next = joinSearch(one, other);
+    set(next && writeFilter(next));
+  };
+  const change = (next: Filter | undefined): void => join(search, next);
   return (
     <fieldset class="control">
       <legend class="faint">Filter</legend>
       {value !== undefined && !filter && <p class="hint">This filter can only be edited as text.</p>}
-      {filter && <FilterItem filter={filter} entity={entity} operators={operators} depth={0} change={change} />}
-      {value === undefined && (
+      {hasSearch && <SearchRow search={search} testId="search" change={(next) => join(next?.text === "" ? undefined : next, rest)} />}
+      {rest && <FilterItem filter={rest} entity={entity} operators={operators} depth={0} change={change} />}
+      {(value === undefined || (search && !rest)) && (
         <span class="adders row">
           <Adders entity={entity} depth={0} add={change} testId="condition" />
         </span>
@@ -35,8 +44,55 @@ export function FilterForm({ entity, operators, value, set }: FormProps) {
   );
 }
 
+interface SearchProps {
+  search: Search | undefined;
+  testId?: string;
+  change: (next: Search | undefined) => void;
+  /** Takes the row away; without it, the row is always there. */
+  remove?: () => void;
+}
+
+/** A search for words. */
+function SearchRow({ search, testId, change, remove }: SearchProps) {
+  const param = paramName(search?.text);
+  const set = (text: Value): void => change({ kind: "search", text });
+  return (
+    <div class="condition row wrap">
+      {param !== undefined ? (
+        <code class="value ellipsis">${param}</code>
+      ) : (
+        <input
+          type="search"
+          class="value"
+          aria-label="Search"
+          data-testid={testId}
+          placeholder={'Search: words, "a phrase", prefix*, -without'}
+          spellcheck={false}
+          value={String(search?.text ?? "")}
+          onInput={(event) => set(event.currentTarget.value)}
+        />
+      )}
+      <ParamButton isOn={param !== undefined} act={(isOn) => set(isOn ? { $param: freeName("search", parameters.value.map(({ name }) => name)) } : "")} />
+      {remove && (
+        <IconButton label="Remove the search" act={remove}>
+          <Close />
+        </IconButton>
+      )}
+    </div>
+  );
+}
+
+interface AddersProps {
+  entity: Entity;
+  depth: number;
+  /** Whether a search can stand here. */
+  canSearch?: boolean | undefined;
+  add: (item: Filter) => void;
+  testId?: string;
+}
+
 /** Buttons that add a condition on a field or, if the entity has relations, on their records. */
-function Adders({ entity, depth, add, testId }: { entity: Entity; depth: number; add: (item: Filter) => void; testId?: string }) {
+function Adders({ entity, depth, canSearch, add, testId }: AddersProps) {
   const [relation] = entity.joins;
   return (
     <>
@@ -46,6 +102,11 @@ function Adders({ entity, depth, add, testId }: { entity: Entity; depth: number;
       {relation && depth < DEPTH_MAX && (
         <AddButton {...(testId && { testId: "add-relation" })} act={() => add({ kind: "related", relation: relation.name, op: "some" })}>
           Relation
+        </AddButton>
+      )}
+      {canSearch && (
+        <AddButton {...(testId && { testId: `add-${testId}-search` })} act={() => add({ kind: "search", text: "" })}>
+          Search
         </AddButton>
       )}
     </>
@@ -75,12 +136,19 @@ interface ItemProps<F> {
   entity: Entity;
   operators: string[];
   depth: number;
+  /** Whether the item is below `not`, where no search can be. */
+  isNegated?: boolean | undefined;
   change: (next: Filter | undefined) => void;
+}
+
+function isGroup(filter: Filter): filter is Group {
+  return filter.kind === "and" || filter.kind === "or" || filter.kind === "not";
 }
 
 function FilterItem(props: ItemProps<Filter>) {
   const { filter, entity, depth, change } = props;
-  if (filter.kind !== "condition" && filter.kind !== "related") return <GroupItem {...props} filter={filter} />;
+  if (isGroup(filter)) return <GroupItem {...props} filter={filter} />;
+  if (filter.kind === "search") return <SearchRow search={filter} change={change} remove={() => change(undefined)} />;
   const join = (kind: "and" | "or"): void => change({ kind, items: [filter, initialCondition(entity)] });
   return (
     <div class="filter-lone">
@@ -96,7 +164,7 @@ function FilterItem(props: ItemProps<Filter>) {
 }
 
 /** A condition on the records of a relation, with a filter of these records. */
-function RelatedItem({ filter, entity, operators, depth, change }: ItemProps<Related>) {
+function RelatedItem({ filter, entity, operators, depth, isNegated, change }: ItemProps<Related>) {
   const known = schema.value;
   const target = known ? entityOf(known, relationOf(known, entity.name, filter.relation)?.entity) : undefined;
   const { where, op } = filter;
@@ -125,13 +193,13 @@ function RelatedItem({ filter, entity, operators, depth, change }: ItemProps<Rel
       {target && (
         <div class="filter-items">
           {where ? (
-            <FilterItem filter={where} entity={target} operators={operators} depth={depth + 1} change={setWhere} />
+            <FilterItem filter={where} entity={target} operators={operators} depth={depth + 1} isNegated={isNegated} change={setWhere} />
           ) : (
             <span class="adders row">
-              <Adders entity={target} depth={depth + 1} add={setWhere} testId="related" />
+              <Adders entity={target} depth={depth + 1} canSearch={target.search && !isNegated} add={setWhere} testId="related" />
             </span>
           )}
-          {where && (where.kind === "condition" || where.kind === "related") && (
+          {where && !isGroup(where) && (
             <span class="adders row">
               {(["and", "or"] as const).map((kind) => (
                 <AddButton key={kind} act={() => setWhere({ kind, items: [where, initialCondition(target)] })}>
@@ -148,6 +216,8 @@ function RelatedItem({ filter, entity, operators, depth, change }: ItemProps<Rel
 
 function GroupItem(props: ItemProps<Group>) {
   const { filter, entity, depth, change } = props;
+  const isNegated = props.isNegated || filter.kind === "not";
+  const hasField = depth === 0 && filter.kind === "and";
   const replace = (index: number, next: Filter | undefined): void => {
     const items = filter.items.flatMap((item, at) => (at !== index ? [item] : next ? [next] : []));
     // A group of one item is equivalent to the item.
@@ -168,10 +238,10 @@ function GroupItem(props: ItemProps<Group>) {
       />
       <div class="filter-items">
         {filter.items.map((item, index) => (
-          <FilterItem key={index} {...props} filter={item} depth={depth + 1} change={(next) => replace(index, next)} />
+          <FilterItem key={index} {...props} filter={item} depth={depth + 1} isNegated={isNegated} change={(next) => replace(index, next)} />
         ))}
         <span class="adders row">
-          <Adders entity={entity} depth={depth + 1} add={add} />
+          <Adders entity={entity} depth={depth + 1} canSearch={entity.search && !isNegated && !hasField} add={add} />
           {depth < DEPTH_MAX && <AddButton act={() => add({ kind: other, items: [initialCondition(entity), initialCondition(entity)] })}>Group</AddButton>}
         </span>
       </div>

@@ -1,6 +1,6 @@
 // The form for `$orderBy`.
 
-import type { Grouping } from "../../query/group";
+import { keyNames, type Grouping } from "../../query/group";
 import type { Value } from "../../query/tree";
 import { entityOf, pathFields, relationOf, scalars, type Entity } from "../../schema";
 import { schema } from "../../state";
@@ -18,13 +18,18 @@ interface Key {
   relation?: string;
   /** The alias of an aggregate, or the aggregate of a relation. */
   aggregate?: string | Fold;
+  /** `relevance`: how well a record matches the search of the filter. It has no direction. */
+  search?: string;
 }
 interface Order extends Key {
-  direction: string;
+  direction?: string;
   nulls?: string;
 }
 
-function keyName({ field, relation, aggregate }: Key): string {
+const RELEVANCE: Key = { search: "relevance" };
+
+function keyName({ field, relation, aggregate, search }: Key): string {
+  if (search !== undefined) return "best match";
   return relation !== undefined ? `${relation}[ ]` : (field ?? String(aggregate ?? ""));
 }
 
@@ -32,7 +37,9 @@ function keyName({ field, relation, aggregate }: Key): string {
  * Returns the keys that a read can be ordered by: its fields, those of related records and aggregates of relations or, if it
  * is grouped, its group keys and aggregates.
  */
-function orderKeys(entity: Entity, { keys, aggregates }: Grouping, chosen: string): Key[] {
+function orderKeys(entity: Entity, grouping: Grouping, chosen: string): Key[] {
+  const { aggregates } = grouping;
+  const keys = keyNames(grouping);
   if (keys.length > 0 || aggregates.length > 0) {
     return [...keys.map((field) => ({ field })), ...aggregates.map(({ alias }) => ({ aggregate: alias }))];
   }
@@ -46,20 +53,24 @@ interface Props {
   entity: Entity;
   functions: string[];
   grouping: Grouping;
+  /** Whether the first key may be the relevance of a search. */
+  hasRelevance: boolean;
   value: Value | undefined;
   set: (value: Value | undefined) => void;
 }
 
-export function OrderForm({ entity, functions, grouping, value, set }: Props) {
+export function OrderForm({ entity, functions, grouping, hasRelevance, value, set }: Props) {
   const orders = (Array.isArray(value) ? value : []) as unknown as Order[];
   const write = (next: Order[]): void => set(next.length === 0 ? undefined : (next as unknown as Value));
-  const free = orderKeys(entity, grouping, "").find((key) => !orders.some((order) => keyName(order) === keyName(key)));
+  const keysAt = (index: number, chosen: string): Key[] => [...(hasRelevance && index === 0 ? [RELEVANCE] : []), ...orderKeys(entity, grouping, chosen)];
+  const free = keysAt(orders.length, "").find((key) => !orders.some((order) => keyName(order) === keyName(key)));
+  const ordered = (key: Key, rest: Partial<Order> = {}): Order => (key.search === undefined ? { ...key, direction: "asc", ...rest } : key);
   return (
     <fieldset class="control">
       <legend class="faint">Order</legend>
       {orders.map((order, index) => {
-        const { field: _, relation: __, aggregate: ___, ...rest } = order;
-        const keys = orderKeys(entity, grouping, order.field ?? "");
+        const { field: _, relation: __, aggregate: ___, search, ...rest } = order;
+        const keys = keysAt(index, order.field ?? "");
         const replace = (next: Order): void => write(orders.with(index, next));
         const other = order.direction === "desc" ? "asc" : "desc";
         return (
@@ -68,19 +79,23 @@ export function OrderForm({ entity, functions, grouping, value, set }: Props) {
               label="Field to order by"
               value={keyName(order)}
               options={keys.map(keyName)}
-              choose={(name) => replace({ ...keys.find((key) => keyName(key) === name), ...rest })}
+              choose={(name) => replace(ordered(keys.find((key) => keyName(key) === name) ?? order, rest))}
             />
             {order.relation !== undefined && typeof order.aggregate === "object" && (
               <FoldOf entity={entity} relation={order.relation} functions={functions} fold={order.aggregate} set={(aggregate) => replace({ ...order, aggregate })} />
             )}
-            <button type="button" class="direction" aria-label={`${order.direction}: switch the direction`} onClick={() => replace({ ...order, direction: other })}>
-              {order.direction === "desc" ? <Down /> : <Up />}
-              {order.direction}
-            </button>
-            <label class="inline">
-              nulls
-              <Choice label="Position of nulls" value={order.nulls ?? "last"} options={["first", "last"]} choose={(nulls) => replace({ ...order, nulls })} />
-            </label>
+            {search === undefined && (
+              <>
+                <button type="button" class="direction" aria-label={`${order.direction}: switch the direction`} onClick={() => replace({ ...order, direction: other })}>
+                  {order.direction === "desc" ? <Down /> : <Up />}
+                  {order.direction}
+                </button>
+                <label class="inline">
+                  nulls
+                  <Choice label="Position of nulls" value={order.nulls ?? "last"} options={["first", "last"]} choose={(nulls) => replace({ ...order, nulls })} />
+                </label>
+              </>
+            )}
             <IconButton label={`Do not order by ${keyName(order)}`} act={() => write(orders.toSpliced(index, 1))}>
               <Close />
             </IconButton>
@@ -89,7 +104,7 @@ export function OrderForm({ entity, functions, grouping, value, set }: Props) {
       })}
       {free && (
         <span class="adders row">
-          <AddButton testId="add-order" act={() => write([...orders, { ...free, direction: "asc" }])}>
+          <AddButton testId="add-order" act={() => write([...orders, ordered(free)])}>
             Order by
           </AddButton>
         </span>

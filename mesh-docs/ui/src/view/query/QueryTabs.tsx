@@ -1,9 +1,9 @@
 // The bar of the tabs of queries.
 
 import { current, openedTab } from "../../state";
-import { closeTab, newTab, showTab, tabName, tabs } from "../../tabs";
+import { closeTab, newTab, runnable, runTabs, showTab, tabName, tabs } from "../../tabs";
 import { IconButton } from "../parts/controls";
-import { Close, Plus } from "../parts/icons";
+import { Close, Play, Plus } from "../parts/icons";
 
 export function QueryTabs() {
   const active = openedTab.value;
@@ -42,6 +42,11 @@ export function QueryTabs() {
           );
         })}
       </div>
+      {runnable.value > 0 && (
+        <IconButton label={`Run ${runnable.value} tabs as one`} title={`Run ${runnable.value} tabs as one, on the same data`} testId="run-tabs" act={() => void runTabs()}>
+          <Play />
+        </IconButton>
+      )}
       {tabs.value.length > 1 && (
         <IconButton label="Close this query" title="Close this query (Delete)" testId="close-tab" act={() => closeTab(active)}>
           <Close />

@@ -7,10 +7,11 @@ import { config } from "../../config";
 import { Reader } from "../../editor/Reader";
 import { count, milliseconds, size } from "../../format";
 import { formatJson, member, type Json } from "../../query/json";
-import { readGrouping } from "../../query/group";
+import { keyNames, readGrouping } from "../../query/group";
 import { readQuery } from "../../query/read";
+import { emptyNode } from "../../query/tree";
 import { keyName } from "../../keys";
-import { cursors, fromEnd, isStale, nextCursor, nextPage, outcome, pageInfo, previousPage, resultTab, run, running, type ResultTab } from "../../run";
+import { cursors, explain, fromEnd, isStale, nextCursor, nextPage, outcome, pageInfo, previousPage, resultTab, run, running, type ResultTab } from "../../run";
 import { isPoint, open } from "../../state";
 import type { SavedQuery } from "../../storage";
 import { asText } from "../../table/columns";
@@ -31,8 +32,8 @@ const Chart = later(async () => (await import("../pictures")).Chart);
 /** Whether a result has groups with aggregates, which a chart can show. */
 function hasGroups({ format, query }: SavedQuery): boolean {
   const tree = readQuery(format, query);
-  const { keys, aggregates } = tree ? readGrouping(tree.root) : { keys: [], aggregates: [] };
-  return keys.length > 0 && aggregates.length > 0;
+  const grouping = readGrouping(tree?.root ?? emptyNode());
+  return keyNames(grouping).length > 0 && grouping.aggregates.length > 0;
 }
 
 export function Results() {
@@ -40,7 +41,7 @@ export function Results() {
   const answer = shown?.kind === "answer" ? shown.answer : undefined;
   const list = answer && member(answer.data, "items");
   const isGrouped = list !== undefined && shown !== null && hasGroups(shown.request);
-  const statements = answer?.meta.sql?.length;
+  const statements = answer?.meta?.sql?.length;
   const tabs: { id: ResultTab; label: string; note?: string }[] = [
     { id: "json", label: "JSON" },
     { id: "table", label: "Table" },
@@ -94,10 +95,22 @@ function View({ tab, list }: { tab: ResultTab; list: Json | undefined }) {
     case "chart":
       return list ? <Chart list={list} source={answer.source} request={request} /> : null;
     case "plan":
-      return <PlanView meta={answer.meta} isPoint={request.id !== ""} />;
+      return answer.meta ? <PlanView meta={answer.meta} isPoint={request.id !== ""} /> : <WithoutMeta />;
     case "sql":
-      return <SqlView statements={answer.meta.sql} />;
+      return answer.meta ? <SqlView statements={answer.meta.sql} /> : <WithoutMeta />;
   }
+}
+
+/** In place of the plan of a read that was run with other tabs. */
+function WithoutMeta() {
+  return (
+    <div class="empty soft">
+      <p>This was read as one with other tabs, without a plan.</p>
+      <button type="button" onClick={() => void explain()}>
+        <Play /> Run it alone
+      </button>
+    </div>
+  );
 }
 
 /** That the result belongs to another query than the one in the editor. */
@@ -142,9 +155,9 @@ function Status({ paged }: { paged: boolean }) {
       {answer && (
         <>
           <span class="act strong">{answer.status}</span>
-          <span title="Time in the server">{milliseconds(answer.meta.durationMs)}</span>
+          {answer.meta && <span title="Time in the server">{milliseconds(answer.meta.durationMs)}</span>}
           <span class="total-time" title="Time including the network">{milliseconds(answer.elapsedMs)} in all</span>
-          <span>{count(answer.meta.rows, "object")}</span>
+          <span>{answer.meta ? count(answer.meta.rows, "object") : "as one with other tabs"}</span>
           <span>{size(answer.size)}</span>
         </>
       )}
