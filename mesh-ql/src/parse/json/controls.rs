@@ -3,12 +3,13 @@
 use super::value::{array, check_alias, choice, mismatch, object, param, string};
 use crate::SyntaxError;
 use crate::error::{Quoted, unknown};
-use crate::parse::parser::{Parser, to_name};
+use crate::parse::parser::{Parser, TokenName, to_name};
 use crate::parse::token::Token;
 use crate::query::{
-    Bucket, Direction, GroupKey, Nulls, OrParam, OrderBy, OrderKey, Page, SearchOrder, Subject, TimeUnit,
+    Aggregate, Bucket, Direction, GroupKey, Nulls, OrParam, OrderBy, OrderKey, Page, SearchOrder, Subject,
+    TimeUnit,
 };
-use crate::span::{Name, Spanned};
+use crate::span::{Name, Span, Spanned};
 
 /// Parses `$distinct`: a nonempty list of unique field names. `SPEC §3.8`
 pub(super) fn distinct(parser: &mut Parser<'_>) -> Result<Vec<Name>, SyntaxError> {
@@ -103,39 +104,48 @@ pub(super) fn order(parser: &mut Parser<'_>) -> Result<Vec<OrderBy>, SyntaxError
     Ok(order)
 }
 
-/// Parses one entry of `$orderBy`; `earlier` contains the entries before it.
-fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, SyntaxError> {
-    let (mut subject, mut relation, mut aggregate, mut search) = (None, None, None, None);
-    let (mut direction, mut nulls) = (None, None);
-    let expected = "An entry of '$orderBy' must be an object {field, direction}";
-    let start = object(parser, expected, |parser, key| {
+/// The members of an entry of `$orderBy` found so far.
+#[derive(Default)]
+struct OrderParts {
+    subject: Option<Subject>,
+    relation: Option<Name>,
+    /// The location of `"aggregate"`, and the aggregate of a relation.
+    aggregate: Option<(Option<Span>, Aggregate)>,
+    search: Option<Spanned<SearchOrder>>,
+    direction: Option<Spanned<Direction>>,
+    nulls: Option<Spanned<Nulls>>,
+}
+
+impl OrderParts {
+    /// Parses the value of a member.
+    fn member<'t>(&mut self, parser: &mut Parser<'t>, key: &TokenName<'t>) -> Result<(), SyntaxError> {
         match &*key.value {
             "aggregate" if *parser.token() == Token::OpenBrace => {
-                aggregate = Some((key.span, super::aggregate::aggregate(parser, "'aggregate'")?));
+                self.aggregate = Some((key.span, super::aggregate::aggregate(parser, "'aggregate'")?));
             }
-            "relation" => relation = Some(to_name(string(parser, &key)?)),
+            "relation" => self.relation = Some(to_name(string(parser, key)?)),
             "field" | "aggregate" => {
-                let name = to_name(string(parser, &key)?);
+                let name = to_name(string(parser, key)?);
                 let span = name.span;
                 let named =
                     if key.value == "field" { Subject::Field(name) } else { Subject::Aggregate(name) };
-                if subject.is_some() {
+                if self.subject.is_some() {
                     let message = "An entry of '$orderBy' has either 'field' or 'aggregate', not both";
                     return Err(parser.error(span, message));
                 }
-                subject = Some(named);
+                self.subject = Some(named);
             }
             "search" => {
                 let kind = ("search", "order of a search");
-                search = Some(choice(parser, kind, &SearchOrder::ALL, SearchOrder::as_str)?);
+                self.search = Some(choice(parser, kind, &SearchOrder::ALL, SearchOrder::as_str)?);
             }
             "direction" => {
                 let kind = ("direction", "direction");
-                direction = Some(choice(parser, kind, &Direction::ALL, Direction::as_str)?);
+                self.direction = Some(choice(parser, kind, &Direction::ALL, Direction::as_str)?);
             }
             "nulls" => {
                 let kind = ("nulls", "position of nulls");
-                nulls = Some(choice(parser, kind, &Nulls::ALL, Nulls::as_str)?);
+                self.nulls = Some(choice(parser, kind, &Nulls::ALL, Nulls::as_str)?);
             }
             name => {
                 let known = ["field", "aggregate", "relation", "search", "direction", "nulls"];
@@ -143,7 +153,15 @@ fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, Sy
             }
         }
         Ok(())
-    })?;
+    }
+}
+
+/// Parses one entry of `$orderBy`; `earlier` contains the entries before it.
+fn order_key(parser: &mut Parser<'_>, earlier: &[OrderBy]) -> Result<OrderBy, SyntaxError> {
+    let mut parts = OrderParts::default();
+    let expected = "An entry of '$orderBy' must be an object {field, direction}";
+    let start = object(parser, expected, |parser, key| parts.member(parser, &key))?;
+    let OrderParts { subject, relation, aggregate, search, direction, nulls } = parts;
     let key = match (subject, relation, aggregate, search) {
         (None, None, None, Some(search)) => {
             let others = [direction.map(|direction| direction.span), nulls.map(|nulls| nulls.span)];
