@@ -4,12 +4,13 @@
 //! the order of the response. Every part that errors can refer to has its location in the text ([`Spanned`]). The
 //! tree serializes as a query in the JSON format.
 
+mod choices;
 mod group_key;
 
 use serde::{Serialize, Serializer};
 
-use crate::named_enum;
 use crate::span::{Name, Span, Spanned};
+pub use choices::{AggregateFn, Direction, FilterOp, Nulls, Quantifier, SearchOrder};
 pub use group_key::{Bucket, GroupKey, TimeUnit};
 
 /// A whole query: one entity and the read node at its root. `SPEC §3.1`
@@ -214,18 +215,6 @@ pub struct RelationCondition {
     pub filter: Option<Box<Filter>>,
 }
 
-named_enum! {
-    /// How many related records must match a filter. `SPEC §14.1`
-    Quantifier {
-        /// At least one.
-        Some = "some",
-        /// None.
-        None = "none",
-        /// All; this also matches if there are none.
-        Every = "every",
-    }
-}
-
 /// The left side of a condition, or a sort key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -306,28 +295,6 @@ pub enum Literal {
     Text(String),
 }
 
-named_enum! {
-    /// The operators of filters. `SPEC §3.7`, `SPEC §22.2`
-    #[expect(missing_docs, reason = "each variant is named as on the wire")]
-    FilterOp {
-        Eq = "eq",
-        Ne = "ne",
-        Gt = "gt",
-        Gte = "gte",
-        Lt = "lt",
-        Lte = "lte",
-        In = "in",
-        Nin = "nin",
-        Like = "like",
-        Ilike = "ilike",
-        IsNull = "isNull",
-        IsNotNull = "isNotNull",
-        Has = "has",
-        HasAny = "hasAny",
-        HasAll = "hasAll",
-    }
-}
-
 impl FilterOp {
     /// Returns whether the operator compares with a list of values.
     pub fn takes_list(self) -> bool {
@@ -379,34 +346,6 @@ pub enum OrderKey {
     },
 }
 
-named_enum! {
-    /// The orders of a search.
-    SearchOrder {
-        /// The best match first.
-        Relevance = "relevance",
-    }
-}
-
-named_enum! {
-    /// The direction of an order key.
-    #[expect(missing_docs, reason = "each variant is named as on the wire")]
-    Direction {
-        Asc = "asc",
-        Desc = "desc",
-    }
-}
-
-named_enum! {
-    /// The position of NULL in an order.
-    #[derive(Default)]
-    #[expect(missing_docs, reason = "each variant is named as on the wire")]
-    Nulls {
-        First = "first",
-        #[default]
-        Last = "last",
-    }
-}
-
 /// `$page`. `SPEC §3.10`, `SPEC §14.6`, `SPEC §14.7`
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Page {
@@ -446,16 +385,4 @@ pub struct Aggregate {
     /// Whether equal values count once.
     #[serde(skip_serializing_if = "is_default")]
     pub distinct: bool,
-}
-
-named_enum! {
-    /// The aggregate functions.
-    #[expect(missing_docs, reason = "each variant is named as on the wire")]
-    AggregateFn {
-        Count = "count",
-        Sum = "sum",
-        Avg = "avg",
-        Min = "min",
-        Max = "max",
-    }
 }

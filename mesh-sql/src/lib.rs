@@ -29,6 +29,7 @@ pub mod postgres;
 mod predicate;
 mod related;
 mod render;
+mod required;
 mod search;
 pub mod sqlite;
 mod statement;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mesh_plan::plan::{ReadTarget, RowCount};
+use mesh_plan::plan::{Comparand, ReadTarget, RowCount};
 use mesh_plan::{Plan, Value};
 use sea_query::Expr;
 
@@ -201,6 +201,19 @@ pub(crate) fn pattern<C: Class>(
 ) -> Expr {
     let param = slot.map_or_else(|| Param::Value(escape_end(pattern).into()), Param::Pattern);
     C::of(None).typed(params.add(param), None)
+}
+
+/// Adds the words of a search in a form.
+pub(crate) fn search<C: Class>(
+    params: &mut Params<'_, Param<C>>,
+    text: &Comparand<String>,
+    form: SearchForm,
+) -> Expr {
+    let (text, slot) = text.parts();
+    params.add(match slot {
+        Some(slot) => Param::Search(slot, form),
+        None => Param::Value(form.of::<C>(text)),
+    })
 }
 
 /// Adds the number of rows in an input plus `more`, and returns a reference to it for `LIMIT`.

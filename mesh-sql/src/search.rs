@@ -4,12 +4,8 @@ use std::borrow::Cow;
 
 use mesh_plan::Value;
 use mesh_plan::backend::{SearchTerm, SearchText};
-use mesh_plan::plan::Comparand;
-use sea_query::Expr;
 
 use crate::class::Class;
-use crate::param::Param;
-use crate::statement::Params;
 
 /// A form in which a database takes the words of a search. Words have only letters and digits, so none of them is an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,19 +51,6 @@ impl SearchForm {
             Self::Regex => regex(&search).into(),
         }
     }
-}
-
-/// Adds the words of a search in a form.
-pub(crate) fn param<C: Class>(
-    params: &mut Params<'_, Param<C>>,
-    text: &Comparand<String>,
-    form: SearchForm,
-) -> Expr {
-    let (text, slot) = text.parts();
-    params.add(match slot {
-        Some(slot) => Param::Search(slot, form),
-        None => Param::Value(form.of::<C>(text)),
-    })
 }
 
 fn joined<'t>(

@@ -6,7 +6,8 @@ use mesh_plan::plan::{ColumnSource, Search};
 use sea_query::Expr;
 
 use super::{Operand, Param};
-use crate::search::{SearchForm, param};
+use crate::param;
+use crate::search::SearchForm;
 use crate::statement::Params;
 
 /// Searches the columns with these operands, which have an index.
@@ -15,7 +16,7 @@ pub(super) fn lower(
     operands: &dyn Fn(&ColumnSource) -> Operand,
     search: &Search,
 ) -> Expr {
-    let words = param(params, &search.text, SearchForm::BooleanMode);
+    let words = param::search(params, &search.text, SearchForm::BooleanMode);
     let template = format!("(MATCH ({}) AGAINST (? IN BOOLEAN MODE))", placeholders(search));
     Expr::cust_with_exprs(template, columns(operands, search).chain([words]))
 }
@@ -28,7 +29,7 @@ pub(super) fn relevance(
 ) -> Expr {
     let texts = format!("CONVERT(CONCAT_WS(' . ', {}) USING utf8mb4)", placeholders(search));
     let texts = || Expr::cust_with_exprs(texts.clone(), columns(operands, search));
-    let words = param(params, &search.text, SearchForm::Regex);
+    let words = param::search(params, &search.text, SearchForm::Regex);
     let template = "(CHAR_LENGTH(REGEXP_REPLACE(?, ?, '\\\\1.')) - CHAR_LENGTH(?))";
     Expr::cust_with_exprs(template, [texts(), words, texts()])
 }

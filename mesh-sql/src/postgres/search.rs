@@ -8,7 +8,8 @@ use super::type_class::TypeClass;
 use super::{Operand, Param};
 use crate::class::{Class as _, ParamType};
 use crate::custom::{built_in, cast};
-use crate::search::{SearchForm, param};
+use crate::param;
+use crate::search::SearchForm;
 use crate::statement::Params;
 
 /// Searches the columns with these operands.
@@ -29,7 +30,7 @@ pub(super) fn lower(
     });
     let in_field = in_fields.reduce(Expr::or).unwrap_or_else(Expr::null);
     let mut none = |not: &str, form| {
-        let phrases = TypeClass::Text("text").typed_list(param(params, &search.text, form), None);
+        let phrases = TypeClass::Text("text").typed_list(param::search(params, &search.text, form), None);
         let template =
             format!("(NOT EXISTS (SELECT 1 FROM pg_catalog.unnest($1) AS p (phrase) WHERE {not}($2)))");
         Expr::cust_with_exprs(template, [phrases, in_field.clone()])
@@ -50,7 +51,7 @@ pub(super) fn relevance(
 
 fn query(params: &mut Params<'_, Param>, search: &Search) -> Expr {
     let form = if search.columns.len() == 1 { SearchForm::TsQuery } else { SearchForm::TsQueryOfFields };
-    let text = TypeClass::Text("text").typed(param(params, &search.text, form), None::<ParamType>);
+    let text = TypeClass::Text("text").typed(param::search(params, &search.text, form), None::<ParamType>);
     call("to_tsquery", [language(search), text])
 }
 

@@ -8,7 +8,8 @@ use sea_query::extension::sqlite::SqliteBinOper;
 use sea_query::{Expr, ExprTrait as _, Func, Query, TableRef};
 
 use super::{Operand, Param, functions};
-use crate::search::{SearchForm, param};
+use crate::param;
+use crate::search::SearchForm;
 use crate::statement::Params;
 
 /// Searches the columns with these operands. `table` refers to a table.
@@ -26,7 +27,7 @@ pub(super) fn lower(
     let columns: Vec<_> =
         search.columns.iter().map(|column| format!("\"{}\"", column.replace('"', "\"\""))).collect();
     let filter = Expr::Constant(format!("{{{}}} : ", columns.join(" ")).into());
-    let words = param(params, &search.text, SearchForm::Fts5);
+    let words = param::search(params, &search.text, SearchForm::Fts5);
     let mut found = Query::select();
     found.expr(Expr::col((index.name.clone(), "rowid"))).from(table(index));
     found.and_where(all.binary(SqliteBinOper::Match, Expr::cust_with_exprs("(? || ?)", [filter, words])));
@@ -48,7 +49,7 @@ fn call(
     operands: &dyn Fn(&ColumnSource) -> Operand,
     search: &Search,
 ) -> Expr {
-    let words = param(params, &search.text, SearchForm::Text);
+    let words = param::search(params, &search.text, SearchForm::Text);
     let columns = search.columns.iter().map(|column| operands(&ColumnSource::Column(column.clone())).expr);
     Func::cust(function).args(iter::once(words).chain(columns)).into()
 }
