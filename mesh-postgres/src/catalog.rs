@@ -118,15 +118,14 @@ pub(super) async fn read(
         table.has_unseen_changes = unseen.contains(&id);
         (table.primary_key, table.unique) = keys.remove(&id).unwrap_or_default();
         table.foreign_keys = foreign_keys.remove(&id).unwrap_or_default();
-        let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        table.text_indexes = text_indexes.remove(&id).unwrap_or_default();
+        let names = table.columns.iter().map(|column| column.name.as_str());
         table.constraints = constraints
             .remove(&id)
             .into_iter()
             .flatten()
-            .map(|it| it.into_constraint(names.iter().copied()))
+            .map(|it| it.into_constraint(names.clone()))
             .collect();
-        let indexes = text_indexes.remove(&id).into_iter().flatten();
-        table.text_indexes = indexes.filter_map(|index| index.into_text_index(&names)).collect();
         table.takes_no_index = matches!(kind.as_str(), "v" | "f");
         // Rows without a primary key are identified by their physical location, which changes when they are updated.
         let is_keyless = table.primary_key.is_empty() && matches!(kind.as_str(), "r" | "m");
@@ -137,6 +136,7 @@ pub(super) async fn read(
         }
         table.unique.retain(|set| set.iter().all(is_readable));
         table.foreign_keys.retain(|key| key.columns.iter().all(is_readable));
+        table.text_indexes.retain(|index| index.columns.iter().all(is_readable));
         tables.push(table);
     }
     row_security(connection, &ids, &mut notes).await?;

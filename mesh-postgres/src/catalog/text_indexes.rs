@@ -10,26 +10,6 @@ use tokio_postgres::Error;
 use crate::pool::connection::Connection;
 use crate::sql::TextParam;
 
-/// A GIN index over one value of type `tsvector`.
-pub(super) struct RawTextIndex {
-    name: String,
-    /// The expression of the index, or of the generated column that it is over.
-    expression: String,
-    /// The generated column.
-    column: Option<String>,
-}
-
-impl RawTextIndex {
-    /// Parses the expression, which must only refer to columns in `all`; `None` if its meaning is unknown.
-    pub(super) fn into_text_index(self, all: &[&str]) -> Option<TextIndex> {
-        let mut index = parse(&self.expression, all)?;
-        if let Some(column) = self.column {
-            index.vector = vec![SqlPart::Column(column)];
-        }
-        Some(TextIndex { name: self.name, ..index })
-    }
-}
-
 /// Reads the text search configurations.
 pub(super) async fn configurations(connection: &Connection) -> Result<Vec<Configuration>, Error> {
     let sql = "SELECT c.oid::pg_catalog.regconfig::text, \
@@ -40,11 +20,8 @@ pub(super) async fn configurations(connection: &Connection) -> Result<Vec<Config
     Ok(rows.iter().map(|row| Configuration { name: row.get(0), qualified: row.get(1) }).collect())
 }
 
-/// Reads the full-text indexes of each table over all its rows, by name.
-pub(super) async fn read(
-    connection: &Connection,
-    ids: &str,
-) -> Result<HashMap<u32, Vec<RawTextIndex>>, Error> {
+/// Reads the full-text indexes of each table over all its rows, by name. Their columns may be ones that cannot be read.
+pub(super) async fn read(connection: &Connection, ids: &str) -> Result<HashMap<u32, Vec<TextIndex>>, Error> {
     let sql = "SELECT i.indrelid, n.relname, a.attname, coalesce( \
                  pg_catalog.pg_get_expr(d.adbin, d.adrelid, true), pg_catalog.pg_get_indexdef(i.indexrelid, 1, true)) \
                FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS n ON n.oid = i.indexrelid \
@@ -57,17 +34,21 @@ pub(super) async fn read(
                WHERE i.indrelid = ANY($1::oid[]) AND i.indisvalid AND i.indpred IS NULL AND i.indnkeyatts = 1 \
                  AND (a.attname IS NULL OR pg_catalog.has_column_privilege(i.indrelid, a.attnum, 'SELECT')) \
                ORDER BY n.relname";
-    let mut indexes: HashMap<u32, Vec<RawTextIndex>> = HashMap::new();
+    let mut indexes: HashMap<u32, Vec<TextIndex>> = HashMap::new();
     for row in connection.query_once(sql, &[TextParam::text(ids)]).await? {
-        let index = RawTextIndex { name: row.get(1), column: row.get(2), expression: row.get(3) };
+        let Some(mut index) = parse(row.get(3)) else { continue };
+        index.name = row.get(1);
+        if let Some(column) = row.get(2) {
+            index.vector = vec![SqlPart::Column(column)];
+        }
         indexes.entry(row.get(0)).or_default().push(index);
     }
     Ok(indexes)
 }
 
-/// Parses an expression of type `tsvector` as the server prints it, in which keywords are in upper case, and column names
-/// quoted if they could be anything else.
-fn parse(expression: &str, all: &[&str]) -> Option<TextIndex> {
+/// Parses an expression of type `tsvector` as the server prints it: keywords are in upper case, and names that are not in
+/// lower case have quotation marks. Returns `None` if its meaning is unknown.
+fn parse(expression: &str) -> Option<TextIndex> {
     let tokens = tokens(expression)?;
     let at = |index: usize| tokens.get(index).copied().unwrap_or_default();
     let mut found = TextIndex::default();
@@ -102,7 +83,8 @@ fn parse(expression: &str, all: &[&str]) -> Option<TextIndex> {
             }
         } else {
             let name = unquoted(token, '"').unwrap_or_else(|| token.to_owned());
-            if next == "." || !all.contains(&name.as_str()) {
+            let is_keyword = token.starts_with(|first: char| first.is_ascii_uppercase());
+            if next == "." || is_keyword {
                 return None;
             }
             if !found.columns.contains(&name) {

@@ -114,18 +114,11 @@ fn fts5(
         lacking.collect::<Vec<_>>().join(", ")
     };
     let Some(written) = &document.table else {
-        let message = match stored.text_indexes.iter().find(|index| lacking(index).is_empty()) {
-            Some(index) => format!("set it to '{}'", index.table_name()),
-            None => {
-                let mut name = TableName { schema: None, name: format!("{}_fts", stored.name) };
-                while tables.uses(&name) {
-                    name.name.push('2');
-                }
-                let create = index_statements::fts5(stored, &name.name, key, columns);
-                format!("set it to '{name}', for example{create}")
-            }
+        let found = match stored.text_indexes.as_slice() {
+            [] => index_statements::fts5(stored, &format!("{}_fts", stored.name), key, columns),
+            [index, ..] => format!("; there is '{}'", index.table_name()),
         };
-        return Err(("", format!("A search needs 'table', the FTS5 table: {message}")));
+        return Err(("", format!("A search needs 'table', an FTS5 table over '{table}'{found}")));
     };
     let name = TableName::parse(written).map_err(|message| (".table", message))?;
     let is_main = name.schema.as_deref().is_none_or(is_default);

@@ -7,7 +7,7 @@ use mesh_sql::text::{self, Token};
 use super::constraints::{group, is_word};
 
 /// An FTS5 table.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Fts5Table {
     pub(super) name: String,
     /// Its columns, also those that it does not index.
@@ -17,12 +17,9 @@ pub(super) struct Fts5Table {
     content: String,
     /// The column of that table that its row ids refer to.
     row_id: String,
-    /// Whether it stores the places of words, without which phrases are not found.
-    has_places: bool,
+    /// How much it stores about the places of words, without which phrases are not found; empty for all.
+    detail: String,
 }
-
-/// The names of options, of which FTS5 accepts every beginning that belongs to none before.
-const OPTIONS: [&str; 3] = ["content", "content_rowid", "detail"];
 
 impl Fts5Table {
     /// Parses the statement that creates a virtual table; `None` for other modules. The columns are left empty.
@@ -32,29 +29,19 @@ impl Fts5Table {
         if !is_word(using, "USING") || !is_named(module, "fts5") {
             return None;
         }
-        let mut found = Self {
-            name: name.to_owned(),
-            columns: Vec::new(),
-            unindexed: Vec::new(),
-            content: String::new(),
-            row_id: "rowid".to_owned(),
-            has_places: true,
-        };
+        let mut found = Self { name: name.to_owned(), row_id: "rowid".to_owned(), ..Self::default() };
         for argument in group(rest).split(|token| *token == Token::Symbol(',')) {
             match argument {
-                [Token::Word(option), Token::Symbol('='), value @ ..] => {
-                    let begins = |known: &&&str| {
-                        known.get(..option.len()).is_some_and(|start| start.eq_ignore_ascii_case(option))
-                    };
-                    let value = value.first().and_then(name_of).unwrap_or_default();
-                    match OPTIONS.iter().find(begins) {
-                        Some(&"content") => value.clone_into(&mut found.content),
-                        Some(&"content_rowid") => value.clone_into(&mut found.row_id),
-                        Some(_) => found.has_places = value.eq_ignore_ascii_case("full"),
-                        None => {}
+                [Token::Word(option), Token::Symbol('='), value] => {
+                    let value = name_of(value).unwrap_or_default();
+                    match option.to_ascii_lowercase().as_str() {
+                        "content" => value.clone_into(&mut found.content),
+                        "content_rowid" => value.clone_into(&mut found.row_id),
+                        "detail" => value.clone_into(&mut found.detail),
+                        _ => {}
                     }
                 }
-                [column, options @ ..] if options.iter().any(|option| is_named(option, "UNINDEXED")) => {
+                [column, option] if is_named(option, "UNINDEXED") => {
                     found.unindexed.extend(name_of(column).map(str::to_owned));
                 }
                 _ => {}
@@ -66,20 +53,16 @@ impl Fts5Table {
     /// Adds the index to its table, or returns a note that states why searches cannot use it.
     pub(super) fn move_to(self, tables: &mut [Table]) -> Option<String> {
         let note = |why: &str| Some(format!("FTS5 table '{}' is left out: {why}", self.name));
-        let Some(table) = tables.iter_mut().find(|table| table.name.eq_ignore_ascii_case(&self.content))
-        else {
+        let is_content = |table: &&mut Table| table.name.eq_ignore_ascii_case(&self.content);
+        let Some(table) = tables.iter_mut().find(is_content) else {
             return note("it has no 'content' table");
         };
-        let is_hidden =
-            |alias: &str| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(alias));
-        let is_alias = |alias: &&str| alias.eq_ignore_ascii_case(&self.row_id) && !is_hidden(alias);
-        let is_key = |key: &String| {
-            key.eq_ignore_ascii_case(&self.row_id) || ["rowid", "_rowid_", "oid"].iter().any(is_alias)
-        };
-        if !table.integer_key.as_ref().is_some_and(is_key) {
+        let mut names = table.integer_key.iter().chain(&table.row_id);
+        let is_key = names.any(|name| name.eq_ignore_ascii_case(&self.row_id));
+        if table.integer_key.is_none() || !is_key {
             return note("its 'content_rowid' is no INTEGER PRIMARY KEY");
         }
-        if !self.has_places {
+        if !matches!(self.detail.to_ascii_lowercase().as_str(), "" | "full") {
             return note("its 'detail' is not 'full', so it finds no phrases");
         }
         let is_indexed =
@@ -88,8 +71,7 @@ impl Fts5Table {
         let Some(columns) = self.columns.iter().filter(is_indexed).map(stored).collect() else {
             return note("its 'content' table lacks one of its columns");
         };
-        let index = TextIndex { name: self.name, columns, ..TextIndex::default() };
-        table.text_indexes.push(index);
+        table.text_indexes.push(TextIndex { name: self.name, columns, ..TextIndex::default() });
         table.text_indexes.sort_by(|one, other| one.name.cmp(&other.name));
         None
     }

@@ -85,13 +85,8 @@ fn a_search_needs_an_fts5_table_over_its_table() {
     expect![[r#"
         fits
         fits
-        entities.post.search: A search needs 'table', the FTS5 table: set it to 'posts_fts'
-        entities.post.search: A search needs 'table', the FTS5 table: set it to 'posts_fts2', for example; these statements create it:
-        CREATE VIRTUAL TABLE "posts_fts2" USING fts5("body", content='posts', content_rowid='id');
-        CREATE TRIGGER "posts_fts2_insert" AFTER INSERT ON "posts" BEGIN INSERT INTO "posts_fts2"(rowid, "body") VALUES (new."id", new."body"); END;
-        CREATE TRIGGER "posts_fts2_delete" AFTER DELETE ON "posts" BEGIN INSERT INTO "posts_fts2"("posts_fts2", rowid, "body") VALUES ('delete', old."id", old."body"); END;
-        CREATE TRIGGER "posts_fts2_update" AFTER UPDATE ON "posts" BEGIN INSERT INTO "posts_fts2"("posts_fts2", rowid, "body") VALUES ('delete', old."id", old."body"); INSERT INTO "posts_fts2"(rowid, "body") VALUES (new."id", new."body"); END;
-        INSERT INTO "posts_fts2"("posts_fts2") VALUES ('rebuild');
+        entities.post.search: A search needs 'table', an FTS5 table over 'posts'; there is 'posts_fts'
+        entities.post.search: A search needs 'table', an FTS5 table over 'posts'; there is 'posts_fts'
         entities.post.search.table: The FTS5 table 'posts_fts' does not index the columns: body
         entities.post.search.table: 'notes_fts' is no FTS5 table over 'posts'
         entities.post.search.table: 'notes' is no FTS5 table over 'posts'
