@@ -72,7 +72,7 @@ fn vector(operands: &dyn Fn(&ColumnSource) -> Operand, search: &Search) -> Expr 
             }
         }
     }
-    Expr::cust_with_exprs(template, columns)
+    Expr::cust_with_exprs(format!("({template})"), columns)
 }
 
 fn text(operands: &dyn Fn(&ColumnSource) -> Operand, column: &str) -> Expr {
