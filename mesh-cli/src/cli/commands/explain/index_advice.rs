@@ -36,7 +36,9 @@ pub(super) fn index_advice<E>(
     let scans = steps
         .iter()
         .any(|step| scanned(step).is_some_and(|alias| !is_subquery(alias) && is_of_node(alias, is_through)));
-    let sorts = steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
+    // No index has the order of relevance.
+    let sorts =
+        node.relevance().is_none() && steps.iter().any(|step| step.contains("TEMP B-TREE FOR ORDER BY"));
     let filtered = node.filter.is_some() || join.is_some();
     let paged = node.page.is_some() && join.is_none() && node.grouping.is_none();
     if !(filtered && scans || paged && sorts) {
@@ -71,9 +73,11 @@ pub(super) fn index_advice<E>(
     Ok(Some(format!("{problem}{index}")))
 }
 
-/// Returns the alias of the table or subquery that a step scans.
+/// Returns the alias of the table or subquery that a step scans. A virtual table, such as one for searches, has its own indexes.
 fn scanned(step: &str) -> Option<&str> {
-    step.strip_prefix("SCAN ").and_then(|rest| rest.split(' ').next())
+    step.strip_prefix("SCAN ")
+        .filter(|rest| !rest.contains(" VIRTUAL TABLE "))
+        .and_then(|rest| rest.split(' ').next())
 }
 
 /// Returns whether an alias names the table of a node, or the junction that leads to it. Related records of controls have
