@@ -343,11 +343,13 @@ impl fmt::Display for DisplayPredicate<'_> {
                 let operator = if *ignore_case { "ilike" } else { "like" };
                 write!(f, "{} {operator} {pattern}", of(source))
             }
-            Predicate::Has { of: document, at, ty, values, all } => {
+            Predicate::Has { of: document, at, values, all, .. } => {
                 let values: Vec<_> = values.iter().map(Comparand::to_string).collect();
-                let (at, which) = (at.to_string(), if *all { "all" } else { "any" });
-                let (of, ty) = (of(document), ty.as_str());
-                write!(f, "{of} at {at:?} as {ty} list has {which} of ({})", values.join(", "))
+                of(document).fmt(f)?;
+                if !at.tokens().is_empty() {
+                    write!(f, " at {:?}", at.to_string())?;
+                }
+                write!(f, " has {} of ({})", if *all { "all" } else { "any" }, values.join(", "))
             }
             Predicate::IsNull { source, negated } => {
                 write!(f, "{} is {}null", of(source), if *negated { "not " } else { "" })

@@ -265,6 +265,31 @@ mod tests {
     }
 
     #[test]
+    fn arrays_are_searched_for_values_of_one_type() {
+        use JsonType::{Boolean, Number, Text};
+        let document =
+            br#"{"a":["x",1.0,9007199254740993,true,null,["y"],{"b":"y"},18446744073709551615],"b":"x"}"#;
+        let has = |at: &str, ty, values: &[Value]| {
+            [false, true].map(|all| JsonPointer::new(at).has(ValueRef::Text(document), ty, values, all))
+        };
+        let (yes, no) = (Some(true), Some(false));
+        assert_eq!(has("/a", Text, &["x".into()]), [yes, yes]);
+        assert_eq!(has("/a", Text, &["y".into(), "x".into()]), [yes, no]);
+        assert_eq!(has("/a", Text, &["1.0".into()]), [no, no]);
+        assert_eq!(has("/a", Number, &[1.into(), 9_007_199_254_740_993_i64.into()]), [yes, yes]);
+        assert_eq!(has("/a", Number, &[9_007_199_254_740_992_f64.into(), 1.5.into()]), [no, no]);
+        assert_eq!(has("/a", Number, &[18_446_744_073_709_551_615_f64.into()]), [yes, yes]);
+        assert_eq!(has("/a", Boolean, &[1.into()]), [yes, yes]);
+        assert_eq!(has("/a", Boolean, &[false.into()]), [no, no]);
+        for at in ["", "/b", "/c", "/a/6"] {
+            assert_eq!(has(at, Text, &["x".into()]), [None, None]);
+        }
+        assert_eq!(JsonPointer::new("").has(ValueRef::Integer(1), Number, &[1.into()], false), None);
+        assert_eq!(JsonPointer::new("/a/5").part(document), Some(r#"["y"]"#));
+        assert_eq!(JsonPointer::new("/a/9").part(document), None);
+    }
+
+    #[test]
     fn the_last_of_equal_keys_counts() {
         check(r#"{"a":{"b":1},"a":{"c":2}}"#, "/a/b", JsonType::Any, Value::Null);
         check(r#"{"a":1,"a":2}"#, "/a", JsonType::Number, 2);

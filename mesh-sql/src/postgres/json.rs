@@ -100,10 +100,8 @@ fn indexed(
     match &document.class {
         // Numbers of a document are compared as doubles.
         TypeClass::Json("jsonb") if *ty != JsonType::Number => {
-            let (mut array, mut exprs) = (
-                if *all { "to_jsonb($1)" } else { "jsonb_build_array(x)" }.to_owned(),
-                vec![list(params), column],
-            );
+            let mut array = if *all { "to_jsonb($1)" } else { "jsonb_build_array(x)" }.to_owned();
+            let mut exprs = vec![list(params), column];
             for key in at.tokens().iter().rev() {
                 // An index may also be a key.
                 if JsonPointer::index(key).is_some() || !charset.can_store(key) {
@@ -120,7 +118,7 @@ fn indexed(
             };
             Some(Expr::cust_with_exprs(built_in(&template), exprs))
         }
-        TypeClass::Composite(name) if at.tokens().is_empty() => {
+        TypeClass::Composite(name) if at.tokens().is_empty() && !document.has_nondeterministic_collation => {
             let values = match (name.as_str(), ty) {
                 ("pg_catalog._text", JsonType::Text) => "$2".to_owned(),
                 ("pg_catalog._varchar", JsonType::Text) => "$2::varchar[]".to_owned(),

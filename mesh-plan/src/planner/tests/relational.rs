@@ -129,11 +129,8 @@ fn a_scalar_in_json_has_the_type_of_its_literals() {
     assert_eq!(condition(r#""op":"lt","value":true"#), r#"meta at "/a~1b/0" as boolean < true"#);
     assert_eq!(condition(r#""op":"isNotNull""#), r#"meta at "/a~1b/0" as any is not null"#);
     assert_eq!(condition(r#""op":"nin","value":[]"#), "true");
-    assert_eq!(condition(r#""op":"has","value":1"#), r#"meta at "/a~1b/0" as number list has all of (1)"#);
-    assert_eq!(
-        shown(r#"{"field":"meta","op":"hasAny","value":["x","y"]}"#),
-        r#"meta at "" as text list has any of ("x", "y")"#
-    );
+    assert_eq!(condition(r#""op":"has","value":1"#), r#"meta at "/a~1b/0" has all of (1)"#);
+    assert_eq!(shown(r#"{"field":"meta","op":"hasAny","value":["x","y"]}"#), r#"meta has any of ("x", "y")"#);
 }
 
 #[test]
