@@ -139,6 +139,7 @@ fn about_queries(options: &Mcp, limits: &Limits) -> String {
  "$where": {{"and": [{{"field": "author.name", "op": "ilike", "value": "a%"}}, {{"relation": "comments", "op": "some"}}]}},
  "$orderBy": [{{"field": "createdAt", "direction": "desc"}}], "$page": {{"first": 10, "total": true}}}}}}
 Counts and sums: {{"post": {{"$select": {{"status": true}}, "$groupBy": ["status"], "$aggregate": {{"n": {{"fn": "count"}}}}}}}}.
+Words, of entities with "search": {{"search": "all these -not"}} as a condition, and {{"search": "relevance"}} as the first key of $orderBy.
 Relations to lists take $where, $orderBy, $page and $aggregate as well. op: {operators}; of relations: some none every. fn: {functions}. A list is {{items, pageInfo}}; continue with "after": pageInfo.endCursor, or jump with "skip": n in place of it. A page has {} items unless 'first' says otherwise, {} at most; a relation has all, so give it a $page. A result has at most {} objects and {} bytes."#,
         limits.page_default, limits.query.page_max, options.rows, options.bytes,
     )

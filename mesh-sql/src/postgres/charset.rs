@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use mesh_plan::Plan;
-use mesh_plan::Value;
+use mesh_plan::plan::{Comparand, Search};
+use mesh_plan::{Plan, Value};
 
 /// The characters that the encoding of a database has: ASCII, and those in the set if there is one, else all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,19 @@ impl Charset {
                 None => Cow::Borrowed(value),
             },
             _ => Cow::Borrowed(value),
+        }
+    }
+
+    /// Returns a search whose text has no character that the database cannot store.
+    pub(super) fn known_search<'s>(&self, search: &'s Search) -> Cow<'s, Search> {
+        let text = search.text.value().filter(|_| self.0.is_some());
+        match text.and_then(|text| self.storable_part(text)) {
+            Some(before) => {
+                let mut known = search.clone();
+                known.text = Comparand::Value(before.to_owned());
+                Cow::Owned(known)
+            }
+            None => Cow::Borrowed(search),
         }
     }
 

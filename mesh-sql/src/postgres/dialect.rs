@@ -172,7 +172,7 @@ impl Dialect for Postgres {
     }
 
     fn search(&self, params: &mut Params<'_, Param>, operands: &Operands<'_, Self>, search: &Search) -> Expr {
-        search::lower(params, operands, search)
+        search::lower(params, operands, &self.charset.known_search(search))
     }
 
     fn relevance(
@@ -181,7 +181,7 @@ impl Dialect for Postgres {
         operands: &Operands<'_, Self>,
         search: &Search,
     ) -> Expr {
-        search::relevance(params, operands, search)
+        search::relevance(params, operands, &self.charset.known_search(search))
     }
 
     fn aggregate(&self, call: &Aggregate, column: Option<Operand>) -> Operand {
