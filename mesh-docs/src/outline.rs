@@ -88,6 +88,7 @@ fn outlined(schema: &Schema, entity: &Entity, with_writes: bool) -> Value {
     let description = entity.description.as_deref().map(|text| cleaned(text, DESCRIPTION));
     set_some(&mut outline, "description", description);
     set(&mut outline, "id", members::id_names(entity));
+    set_some(&mut outline, "search", entity.search.is_some().then_some(true));
     set(&mut outline, "fields", fields);
     let filled = |map: Map<String, Value>| Some(map).filter(|map| !map.is_empty());
     set_some(&mut outline, "relations", filled(relations));
