@@ -227,7 +227,7 @@ pub trait Dialect: Sized {
     fn search(&self, params: &mut ParamsOf<'_, Self>, operands: &Operands<'_, Self>, search: &Search)
     -> Expr;
 
-    /// Returns how well a record matches a search, as a number of the class [`Class::of_relevance`]. It depends on the record
+    /// Returns how well a record matches a search, as a number of the class `Class::of_relevance`. It depends on the record
     /// alone.
     fn relevance(
         &self,
