@@ -11,7 +11,7 @@ use super::workload::size::Size;
 impl Setup {
     /// Returns the sample with this number of posts.
     pub(crate) fn data(&self, posts: u32, journal: &str) -> Result<PathBuf, String> {
-        let path = self.folder.join(format!("blog-{posts}-{journal}.sqlite"));
+        let path = self.folder.join(format!("sample-{posts}-{journal}.sqlite"));
         create_once(&path, &self.folder.join("sample.lock"), || self.create(&path, posts, journal))?;
         Ok(path)
     }

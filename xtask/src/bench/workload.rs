@@ -101,6 +101,9 @@ const VIEWS: u32 = 1_000_000;
 /// Number of distinct records that appear in a query or its parameters. The sample has this many suppliers.
 const QUERIES: u32 = 100;
 
+/// Number of reads of a batch.
+const BATCH: u32 = 5;
+
 /// The base of all workloads.
 pub(crate) const READ: Workload = Workload {
     name: Cow::Borrowed(""),
@@ -164,6 +167,9 @@ impl Workload {
     }
 
     fn request(&self, kind: Kind, id: u32) -> Request {
+        if self.read == Read::Batch {
+            return self.batch(kind, id);
+        }
         match kind {
             Kind::Limit | Kind::Hand(_) | Kind::Constant | Kind::PostgRest => {
                 let id = if self.read.has_record() { id.to_string() } else { String::new() };
@@ -189,6 +195,17 @@ impl Workload {
                 }
             }
         }
+    }
+
+    /// Returns a request that reads several posts, spread over the table. Hand-written servers get their ids.
+    fn batch(&self, kind: Kind, id: u32) -> Request {
+        let ids = (0..BATCH).map(|place| 1 + (id - 1 + place * (self.posts / BATCH)) % self.posts);
+        if kind != Kind::Mesh {
+            return Request::post("/", &json!(ids.collect::<Vec<_>>()).to_string());
+        }
+        let query = self.query();
+        let step = |id| json!({ "method": "GET", "path": format!("/post/{id}"), "query": query });
+        Request::post("/mesh/batch", &json!({ "steps": ids.map(step).collect::<Vec<_>>() }).to_string())
     }
 
     /// Returns a signed request.

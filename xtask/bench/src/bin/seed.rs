@@ -54,6 +54,8 @@ const INDEXES: &str = "
     CREATE INDEX post_tags_tag ON post_tags (tag_id);
     CREATE INDEX employees_manager ON employees (manager_id);
     CREATE INDEX products_supplier ON products (supplier_id);
+    CREATE VIRTUAL TABLE posts_search USING fts5 (title, content = 'posts', content_rowid = 'id');
+    INSERT INTO posts_search (posts_search) VALUES ('rebuild');
     ANALYZE;
 ";
 

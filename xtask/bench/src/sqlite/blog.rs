@@ -9,25 +9,30 @@ use crate::json::{self, Level, PAGE, Page};
 
 type Database = &'static Connection;
 
+pub(super) const SCALARS: &str =
+    "SELECT id, title, body, published, views, published_at FROM posts WHERE id = ?";
+
 pub(super) fn scalars(connection: Database) -> Result<Answer, Error> {
-    let mut post = connection
-        .prepare("SELECT id, title, body, published, views, published_at FROM posts WHERE id = ?")?;
+    let mut post = connection.prepare(SCALARS)?;
     Ok(Box::new(move |ask, out| {
         post.raw_bind_parameter(1, ask.id)?;
-        each(&mut post, |row| {
-            let members = [
-                ("{\"id\":", Integer),
-                (",\"title\":", Text),
-                (",\"body\":", Text),
-                (",\"published\":", Flag),
-                (",\"views\":", Integer),
-                (",\"publishedAt\":", Moment),
-            ];
-            json::members(out, row, 0, members)?;
-            out.push(b'}');
-            Ok(())
-        })
+        each(&mut post, |row| post_object(out, row))
     }))
+}
+
+#[inline]
+pub(super) fn post_object(out: &mut Vec<u8>, row: &Row<'_>) -> Result<(), Error> {
+    let members = [
+        ("{\"id\":", Integer),
+        (",\"title\":", Text),
+        (",\"body\":", Text),
+        (",\"published\":", Flag),
+        (",\"views\":", Integer),
+        (",\"publishedAt\":", Moment),
+    ];
+    json::members(out, row, 0, members)?;
+    out.push(b'}');
+    Ok(())
 }
 
 /// One statement per relation and parent.

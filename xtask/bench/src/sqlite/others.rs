@@ -364,3 +364,30 @@ pub(super) fn json_groups(connection: Database) -> Result<Answer, Error> {
         Ok(())
     }))
 }
+
+/// The posts published in a year by month. All times of the sample have the same form.
+pub(super) fn buckets(connection: Database) -> Result<Answer, Error> {
+    let mut months = connection.prepare(
+        "SELECT substr(published_at, 1, 7) AS month, count(*) FROM posts \
+         WHERE published = 1 AND published_at >= '2024-01-01T00:00:00Z' GROUP BY month ORDER BY month LIMIT 51",
+    )?;
+    Ok(Box::new(move |_, out| {
+        let mut page = Page::open(out, GROUPS);
+        each(&mut months, |row| {
+            if page.item(out) {
+                let month = row.get_ref(0)?.as_bytes()?;
+                out.extend_from_slice(b"{\"month\":\"");
+                out.extend_from_slice(month);
+                json::members(out, row, 1, [("-01\",\"n\":", Integer)])?;
+                out.push(b'}');
+                page.cursor(|cursor| {
+                    cursor.extend_from_slice(month);
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })?;
+        page.close(out);
+        Ok(())
+    }))
+}

@@ -1,11 +1,11 @@
-//! Conditions on relations, orders by related records, the number of all records, and pages from the end.
+//! Conditions on relations, orders by related records, the number of all records, pages from the end, searches and batches.
 
 use rusqlite::{Connection, Row};
 
-use super::blog::newest_head;
+use super::blog::{SCALARS, newest_head, newest_page, post_object};
 use super::{Answer, each, id};
 use crate::Error;
-use crate::json::Kind::{Flag, Integer, Moment, Text};
+use crate::json::Kind::{Integer, Moment, Text};
 use crate::json::{self, PAGE, Page};
 
 type Database = &'static Connection;
@@ -209,16 +209,7 @@ pub(super) fn one(connection: Database) -> Result<Answer, Error> {
         let mut page = Page::open(out, PAGE);
         each(&mut posts, |row| {
             if page.item(out) {
-                let members = [
-                    ("{\"id\":", Integer),
-                    (",\"title\":", Text),
-                    (",\"body\":", Text),
-                    (",\"published\":", Flag),
-                    (",\"views\":", Integer),
-                    (",\"publishedAt\":", Moment),
-                ];
-                json::members(out, row, 0, members)?;
-                out.push(b'}');
+                post_object(out, row)?;
                 page.cursor(|cursor| {
                     json::integer(cursor, id(row, 0)?);
                     Ok(())
@@ -229,4 +220,53 @@ pub(super) fn one(connection: Database) -> Result<Answer, Error> {
         page.close(out);
         Ok(())
     }))
+}
+
+/// The posts whose ids are in the body, with a statement for each.
+pub(super) fn batch(connection: Database) -> Result<Answer, Error> {
+    let mut post = connection.prepare(SCALARS)?;
+    Ok(Box::new(move |ask, out| {
+        let mut begin = RESULTS;
+        for id in serde_json::from_slice::<Vec<i64>>(ask.body)? {
+            post.raw_bind_parameter(1, id)?;
+            each(&mut post, |row| result(out, &mut begin, row))?;
+        }
+        out.extend_from_slice(b"]}");
+        Ok(())
+    }))
+}
+
+/// The posts whose ids are in the body, which the database reads.
+pub(super) fn batch_rows(connection: Database) -> Result<Answer, Error> {
+    let mut posts = connection.prepare(
+        "SELECT p.id, p.title, p.body, p.published, p.views, p.published_at \
+         FROM json_each(?) ids CROSS JOIN posts p ON p.id = ids.value",
+    )?;
+    Ok(Box::new(move |ask, out| {
+        posts.raw_bind_parameter(1, str::from_utf8(ask.body)?)?;
+        let mut begin = RESULTS;
+        each(&mut posts, |row| result(out, &mut begin, row))?;
+        out.extend_from_slice(b"]}");
+        Ok(())
+    }))
+}
+
+/// The text before the first result of a batch.
+const RESULTS: &str = "{\"results\":[{\"status\":200,\"body\":";
+
+fn result(out: &mut Vec<u8>, begin: &mut &'static str, row: &Row<'_>) -> Result<(), Error> {
+    out.extend_from_slice(begin.as_bytes());
+    *begin = ",{\"status\":200,\"body\":";
+    post_object(out, row)?;
+    out.push(b'}');
+    Ok(())
+}
+
+/// The first posts whose title has a word. The index finds them in the order of their ids.
+pub(super) fn search(connection: Database) -> Result<Answer, Error> {
+    let mut posts = connection.prepare(
+        "SELECT p.id, p.title, p.published_at FROM posts_search s CROSS JOIN posts p ON p.id = s.rowid \
+         WHERE posts_search MATCH 'granite' ORDER BY s.rowid LIMIT 21",
+    )?;
+    Ok(Box::new(move |_, out| newest_page(out, &mut posts, |_, _| Ok(()))))
 }

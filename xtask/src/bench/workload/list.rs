@@ -25,7 +25,13 @@ const MANY_RECORDS: u32 = 32_768;
 const NAMES: [(&str, &[&str]); 9] = [
     ("reads", &["w1", "w2", "w3", "w4"]),
     ("forms", &["tags", "tree", "wide", "update", "create", "bulk", "export"]),
-    ("relational", &["groups", "some", "every", "busiest", "total", "path", "backward", "param"]),
+    (
+        "relational",
+        &[
+            "groups", "some", "every", "busiest", "total", "path", "backward", "param", "search", "buckets",
+            "batch5",
+        ],
+    ),
     ("cache", &["c1", "c2", "c4"]),
     ("persisted", &["p1", "p2"]),
     ("signed", &["s1", "s2", "s3", "s4"]),
@@ -164,7 +170,7 @@ fn forms() -> Vec<Workload> {
     ]
 }
 
-/// Groups, conditions and orders by related records, pages, and parameters.
+/// Groups, conditions and orders by related records, pages, parameters, searches, and several reads at once.
 fn relational() -> Vec<Workload> {
     let form = |read| Workload {
         read,
@@ -186,6 +192,9 @@ fn relational() -> Vec<Workload> {
         named_as("path", "the comments of a user by the titles of their posts", form(Read::Path)),
         named_as("backward", "the last page of the newest published posts", form(Read::Backward)),
         named_as("param", "the page of the post whose id is a parameter, against w1", param),
+        named_as("search", "the first 20 posts whose title has a word", form(Read::Search)),
+        named_as("buckets", "the posts published in a year by month", form(Read::Buckets)),
+        named_as("batch5", "a batch of five w1", form(Read::Batch)),
     ]
 }
 

@@ -45,6 +45,12 @@ pub(crate) enum Read {
     Backward,
     /// Scalars of one post, whose id is a parameter.
     Param,
+    /// The first posts whose title has a word.
+    Search,
+    /// Numbers of posts by month.
+    Buckets,
+    /// Several posts with one request.
+    Batch,
     /// All posts as lines of JSON.
     Export,
     /// Changes a post.
@@ -76,6 +82,7 @@ impl Read {
                 | Self::Total
                 | Self::Path
                 | Self::Param
+                | Self::Batch
                 | Self::Rows(_)
                 | Self::Update
                 | Self::Create
@@ -124,6 +131,9 @@ impl Read {
             Self::Path => "path",
             Self::Backward => "backward",
             Self::Param => "param",
+            Self::Search => "search",
+            Self::Buckets => "buckets",
+            Self::Batch => "batch5",
             Self::Export => "export",
             Self::Update => "update",
             Self::Create => "create",
@@ -148,7 +158,8 @@ impl Read {
             (Self::Path, _) => &[Nested, Joined, Levels],
             (Self::Backward, _) => &[Nested, Joined],
             (Self::Every, _) => &[Nested],
-            (Self::Param | Self::Export, _) => &[Joined],
+            (Self::Batch, _) => &[Joined, Rows],
+            (Self::Param | Self::Search | Self::Buckets | Self::Export, _) => &[Joined],
             (Self::Update | Self::Create, Engine::Sqlite) => &[Joined, Group],
             (Self::Bulk, Engine::Sqlite) => &[Joined, Rows, Json, Group],
             (Self::Update | Self::Create | Self::Bulk | Self::Rows(_), _) => &[Joined],
@@ -190,7 +201,7 @@ impl Read {
     /// Returns the query.
     pub(crate) fn query(self, id: u32, after: Option<&str>) -> String {
         let select = match self {
-            Self::Scalars | Self::Param => {
+            Self::Scalars | Self::Param | Self::Batch => {
                 r#""id":true,"title":true,"body":true,"published":true,"views":true,"publishedAt":true"#
                     .to_owned()
             }
@@ -201,7 +212,8 @@ impl Read {
             Self::Tree => TREE.to_owned(),
             Self::Wide => PRODUCT.map(|name| format!(r#""{name}":true"#)).join(","),
             Self::Groups => r#""category":true"#.to_owned(),
-            Self::Some | Self::Busiest | Self::Backward => NEWEST.to_owned(),
+            Self::Some | Self::Busiest | Self::Backward | Self::Search => NEWEST.to_owned(),
+            Self::Buckets => r#""month":true"#.to_owned(),
             Self::Total | Self::Path => r#""id":true,"body":true"#.to_owned(),
             Self::Every => r#""id":true,"name":true"#.to_owned(),
             Self::Update => r#""id":true,"views":true"#.to_owned(),
@@ -237,6 +249,8 @@ impl Read {
             Self::Param => {
                 format!(r#","$where":{{"field":"id","op":"eq","value":{VALUE}}},"$page":{{"first":20}}"#)
             }
+            Self::Search => r#","$where":{"search":"granite"},"$page":{"first":20}"#.to_owned(),
+            Self::Buckets => BUCKETS.to_owned(),
             Self::Page { first } => {
                 let after = after.map(|after| format!(r#","after":"{after}""#)).unwrap_or_default();
                 format!(
@@ -273,6 +287,7 @@ const COMMENTS: &str = r#""comments":{"$select":{"body":true,"author":{"$select"
 const PUBLISHED: &str = r#","$where":{"field":"published","op":"eq","value":true},"$orderBy":[{"field":"publishedAt","direction":"desc"}],"$page":{"first":20}"#;
 const TREE: &str = r#""name":true,"manager":{"$select":{"name":true,"manager":{"$select":{"name":true}}}},"reports":{"$select":{"name":true,"reports":{"$select":{"name":true}}}}"#;
 const GROUPS: &str = r#""$groupBy":["category"],"$aggregate":{"n":{"fn":"count"},"total":{"fn":"sum","field":"stock"},"mean":{"fn":"avg","field":"price"},"top":{"fn":"max","field":"rating"}},"$orderBy":[{"aggregate":"n","direction":"desc"}],"$page":{"first":50}"#;
+const BUCKETS: &str = r#","$where":{"and":[{"field":"published","op":"eq","value":true},{"field":"publishedAt","op":"gte","value":"2024-01-01T00:00:00Z"}]},"$groupBy":[{"field":"publishedAt","by":"month","as":"month"}],"$aggregate":{"n":{"fn":"count"}},"$page":{"first":50}"#;
 const PRODUCT: [&str; 30] = [
     "id",
     "supplierId",
