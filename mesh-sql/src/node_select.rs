@@ -1,7 +1,9 @@
 //! The select of one node's rows or groups from its table, with its conditions, which all dialects share.
 
+use std::borrow::Cow;
+
 use mesh_plan::Node;
-use mesh_plan::plan::{ColumnSource, CompareOp, Grouping};
+use mesh_plan::plan::{ColumnSource, CompareOp, Grouping, Predicate};
 use sea_query::{Expr, Query, SelectStatement};
 
 use crate::class::Class;
@@ -18,6 +20,8 @@ pub(crate) struct NodeSelect<'a, D: Dialect> {
     /// The select, still without columns.
     pub(crate) select: SelectStatement,
     pub(crate) operands: RowOperands<'a, D>,
+    /// The condition on the rows that the select does not have yet.
+    pub(crate) filter: Option<Cow<'a, Predicate>>,
 }
 
 impl<'a, D: Dialect> NodeSelect<'a, D> {
@@ -33,7 +37,8 @@ impl<'a, D: Dialect> NodeSelect<'a, D> {
     ) -> Self {
         select.from_as(dialect.table(&node.table), alias.clone());
         let operands = RowOperands::new(dialect, params, node, alias, (&mut select, reads_all));
-        Self { dialect, node, select, operands }
+        let filter = node.filter.as_ref().map(Cow::Borrowed);
+        Self { dialect, node, select, operands, filter }
     }
 
     /// Limits the rows to the record with the id of a point read. Returns the id, if it has one part and every record that
@@ -57,7 +62,7 @@ impl<'a, D: Dialect> NodeSelect<'a, D> {
         fold: impl FnOnce(SelectStatement, &Operands<'_, D>, &Grouping) -> SelectStatement,
     ) {
         let operands = |source: &ColumnSource| self.operands.get(source);
-        if let Some(filter) = &self.node.filter {
+        if let Some(filter) = &self.filter {
             self.select.and_where(predicate::lower(self.dialect, params, &operands, filter));
         }
         let Some(grouping) = &self.node.grouping else { return };

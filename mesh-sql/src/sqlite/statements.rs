@@ -1,6 +1,8 @@
 //! The statements of a plan: one for the rows of each node, except for to-one relations, whose records are joined to the rows
 //! of their parents.
 
+use std::borrow::Cow;
+
 use mesh_ql::Nulls;
 use mesh_schema::{ColumnPair, Link, TableName};
 use sea_query::{
@@ -9,6 +11,7 @@ use sea_query::{
 
 use super::Param;
 use super::dialect::Sqlite;
+use super::search;
 use crate::custom::count_rows;
 use crate::dialect::{Dialect as _, Operands};
 use crate::join_room::JoinRoom;
@@ -128,6 +131,17 @@ impl Lowering<'_> {
         let mut rows = NodeSelect::new(&SQLITE, &mut params, node, alias.clone(), Query::select(), false);
         if point {
             rows.find_id(&mut params);
+        }
+        if parent.is_none()
+            && let Some(filter) = &node.filter
+        {
+            let key_of = |key: &str| Expr::col((alias.clone(), key.to_owned()));
+            let joined =
+                search::join(&mut params, &mut rows.select, filter, key_of, |name| SQLITE.table(name));
+            if let Some((key, row_id, rest)) = joined {
+                rows.operands.replaced = Some((key, row_id));
+                rows.filter = Some(Cow::Owned(rest));
+            }
         }
         if let Some((parent, join)) = parent {
             let mut keys = join.parent_keys.iter().map(|key| params.add(Param::Parent(*key)));
