@@ -131,16 +131,16 @@ mod tests {
         expect![[r#"
             rust
                 ("rust")
-                ('rust')
-                ('rust')
+                'rust'
+                'rust'
                 {}
                 {}
                 +rust
                 ((?i)(?<![\p{L}\p{N}])(?:rust)(?![\p{L}\p{N}]))
             go* "zero cost" -async -"a b" -c*
                 (("go" * AND "zero cost") NOT ("async" OR "a b" OR "c" *))
-                ('go'):* & ('zero' <-> 'cost') & !('async') & !('a' <-> 'b') & !('c'):*
-                ('go'):* & ('zero' <-> 'cost') & !('async') & !('c'):*
+                'go':* & ('zero' <-> 'cost') & !'async' & !('a' <-> 'b') & !'c':*
+                'go':* & ('zero' <-> 'cost') & !'async' & !'c':*
                 {"('zero' <-> 'cost')"}
                 {"('a' <-> 'b')"}
                 +go* +"zero cost" -async -"a b" -c*

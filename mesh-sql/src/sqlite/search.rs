@@ -37,7 +37,7 @@ pub(super) fn join<'p>(
     filter: &'p Predicate,
     key_of: impl Fn(&str) -> Expr,
     table: impl Fn(&TableName) -> TableRef,
-) -> Option<(&'p str, Expr, Predicate)> {
+) -> Option<(&'p str, Expr, Option<Predicate>)> {
     let (search, rest) = required(filter)?;
     let Some(SearchIndex::Fts5 { table: index, key }) = &search.index else { return None };
     let row_id = Expr::col((index.name.clone(), "rowid"));
@@ -46,16 +46,16 @@ pub(super) fn join<'p>(
     Some((key, row_id, rest))
 }
 
-/// Finds a search that must hold, and returns it with the remaining condition.
-fn required(filter: &Predicate) -> Option<(&Search, Predicate)> {
+/// Finds a search that must hold, and returns it with the remaining condition, if there is one.
+fn required(filter: &Predicate) -> Option<(&Search, Option<Predicate>)> {
     match filter {
-        Predicate::Search(search) => Some((search, Predicate::All(Vec::new()))),
+        Predicate::Search(search) => Some((search, None)),
         Predicate::Param { condition, .. } => required(condition),
         Predicate::All(parts) => parts.iter().enumerate().find_map(|(index, part)| {
             let (search, rest) = required(part)?;
-            let mut parts = parts.clone();
-            *parts.get_mut(index)? = rest;
-            Some((search, Predicate::All(parts)))
+            let (before, after) = (parts.get(..index)?, parts.get(index + 1..)?);
+            let others: Vec<_> = before.iter().cloned().chain(rest).chain(after.iter().cloned()).collect();
+            Some((search, (!others.is_empty()).then_some(Predicate::All(others))))
         }),
         _ => None,
     }

@@ -140,7 +140,7 @@ impl Lowering<'_> {
                 search::join(&mut params, &mut rows.select, filter, key_of, |name| SQLITE.table(name));
             if let Some((key, row_id, rest)) = joined {
                 rows.operands.replaced = Some((key, row_id));
-                rows.filter = Some(Cow::Owned(rest));
+                rows.filter = rest.map(Cow::Owned);
             }
         }
         if let Some((parent, join)) = parent {

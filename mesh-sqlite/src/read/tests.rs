@@ -20,6 +20,8 @@ const BLOG: &str = "CREATE TABLE posts (id INTEGER PRIMARY KEY, title TEXT NOT N
     CREATE INDEX posts_views ON posts (views);
     CREATE INDEX posts_rank ON posts (rank);
     CREATE INDEX comments_post ON comments (post_id);
+    CREATE VIRTUAL TABLE post_words USING fts5 (title, content = 'posts', content_rowid = 'id');
+    INSERT INTO post_words (post_words) VALUES ('rebuild');
     ANALYZE;";
 
 fn blog() -> (Connection, Mesh) {
@@ -135,5 +137,28 @@ fn page_one_thousand_costs_what_the_first_costs() {
         // Rows before the cursor are not read.
         assert!(later.steps <= first.steps * 3 / 2, "{first:?}, and after 1,000 pages {later:?}");
         assert!(later.allocations <= first.allocations + 2, "{first:?}, and after 1,000 pages {later:?}");
+    }
+}
+
+#[test]
+fn a_page_of_a_search_costs_the_same_for_any_number_of_matches() {
+    let (connection, mesh) = blog();
+    for (direction, expected) in [("asc", (1..=60).collect()), ("desc", (20_941..=21_000).rev().collect())] {
+        let expected: Vec<i64> = expected;
+        let (mut after, mut seen, mut steps) = (String::new(), Vec::new(), Vec::new());
+        for _ in 0..3 {
+            let text = format!(
+                r#"{{"post":{{"$select":{{{POSTS}}},"$where":{{"search":"post"}},"$orderBy":[{{"field":"id","direction":"{direction}"}}],"$page":{{"first":20{after}}}}}}}"#
+            );
+            let plan = mesh.plan(&Request::collection(Format::Json, &text)).unwrap();
+            steps.push(cost(&connection, &plan).steps);
+            let mut source = StatementTree::prepare(&connection, &Statements::from_plan(&plan)).unwrap();
+            let body: serde_json::Value = serde_json::from_slice(&source.run(&plan).unwrap().bytes).unwrap();
+            seen.extend(body["items"].as_array().unwrap().iter().map(|post| post["id"].as_i64().unwrap()));
+            after = format!(r#","after":{}"#, body["pageInfo"]["endCursor"]);
+        }
+        assert_eq!(seen, expected);
+        // All 21,000 posts match.
+        assert!(steps.iter().all(|steps| *steps < 1_000), "{steps:?}");
     }
 }
