@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
 use mesh_tests::kit::http;
 use mesh_tests::{Cluster, Request, Server, TempDir, wait_until};
@@ -57,8 +58,8 @@ pub(super) struct Load {
     pub(super) unavailable: Arc<AtomicUsize>,
     /// The value of the counter in the last write that was acknowledged.
     pub(super) written: Arc<AtomicUsize>,
-    /// Whether the counter is written.
-    writes: Arc<AtomicBool>,
+    /// Whether the counter is written. It is locked during a write.
+    writes: Arc<Mutex<bool>>,
     clients: Vec<thread::JoinHandle<()>>,
 }
 
@@ -70,7 +71,7 @@ impl Load {
             good: Arc::default(),
             unavailable: Arc::default(),
             written: Arc::default(),
-            writes: Arc::new(AtomicBool::new(true)),
+            writes: Arc::new(Mutex::new(true)),
             clients: Vec::new(),
         };
         load.clients.push(load.writer());
@@ -119,7 +120,9 @@ impl Load {
         thread::spawn(move || {
             let mut next = 1;
             while !stop.load(Ordering::Relaxed) {
-                if !writes.load(Ordering::SeqCst) {
+                let may_write = writes.lock().unwrap();
+                if !*may_write {
+                    drop(may_write);
                     thread::yield_now();
                     continue;
                 }
@@ -132,25 +135,22 @@ impl Load {
                     written.store(next, Ordering::SeqCst);
                 }
                 next += 1;
+                drop(may_write);
+                // Whoever pauses the writes takes the lock.
+                thread::sleep(Duration::from_millis(1));
             }
         })
     }
 
     /// Stops writing the counter, and waits until the replicas have received all writes.
     fn pause_writes(&self, primary: &Cluster, replicas: &[Cluster]) {
-        self.writes.store(false, Ordering::SeqCst);
-        let settled = || primary.query("SELECT name FROM users WHERE id = 3");
-        let mut last = settled();
-        wait_until("the last write has ended", || {
-            let now = settled();
-            std::mem::replace(&mut last, now.clone()) == now
-        });
+        *self.writes.lock().unwrap() = false;
         replicas.iter().for_each(|replica| primary.wait_for_replica(replica));
     }
 
     /// Waits until further writes of the counter were answered.
     pub(super) fn wait_for_writes(&self, what: &str) {
-        self.writes.store(true, Ordering::SeqCst);
+        *self.writes.lock().unwrap() = true;
         let before = self.written.load(Ordering::SeqCst);
         wait_until(&format!("writes are answered {what}"), || self.written.load(Ordering::SeqCst) > before);
     }

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::process::Stdio;
 
-use mesh_tests::{Answer, Database, Issuer, Server, command};
+use mesh_tests::{Answer, Database, Issuer, Server, command, wait_until};
 use serde_json::{Value, json};
 
 use super::{Site, settings};
@@ -41,7 +41,12 @@ impl Logged {
     #[track_caller]
     fn refuses(&self, issuer: &Issuer, reason: &str) {
         self.site.refuses(&issuer.token(&ada()), 503, "Unavailable");
-        let said = fs::read_to_string(&self.log).unwrap();
+        // The log may follow the reply.
+        let read = || fs::read_to_string(&self.log).unwrap();
+        wait_until("the log has the reason", || {
+            read().contains("bearers are refused until a later read succeeds")
+        });
+        let said = read();
         let lines: Vec<_> = said.lines().filter(|line| line.contains("the keys for bearer tokens")).collect();
         assert!(matches!(lines.as_slice(), [line] if line.contains(reason)), "{said}");
         assert!(said.contains("bearers are refused until a later read succeeds"), "{said}");
