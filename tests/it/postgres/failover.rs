@@ -136,7 +136,7 @@ impl Load {
                 }
                 next += 1;
                 drop(may_write);
-                // Whoever pauses the writes takes the lock.
+                // A thread that pauses the writes takes the lock.
                 thread::sleep(Duration::from_millis(1));
             }
         })
